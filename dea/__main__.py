@@ -1,0 +1,5 @@
+"""`python -m dea` is `dea`."""
+
+from dea.cli import main
+
+main()

@@ -1,0 +1,5 @@
+"""The `dea` command."""
+
+
+def main() -> None:
+    raise SystemExit("not built yet")

@@ -1,0 +1,1 @@
+"""Everything that crosses a boundary, as models that are exact on the wire."""

@@ -1,0 +1,114 @@
+"""Files, memory and metrics over time."""
+
+from typing import ClassVar, Literal
+
+from dea.contracts.data.base import Data, EvidenceKind
+from dea.contracts.wire import Wire
+
+FdType = Literal[
+    "file", "directory", "device", "pipe", "socket", "eventfd", "epoll", "inotify", "memfd", "other"
+]
+
+
+class Fd(Data):
+    """One open descriptor, or several of one type with the same name."""
+
+    kind: ClassVar[EvidenceKind] = "fd"
+
+    pid: int
+    type: FdType
+    path: str
+    count: int = 1
+    fds: list[int] = []  # at most ten
+    added: int | None = None  # how many came in the window
+    deleted: bool = False
+    size_bytes: int | None = None
+
+
+class FdSummary(Data):
+    """All descriptors of a process and how they changed over the window."""
+
+    kind: ClassVar[EvidenceKind] = "fd_summary"
+
+    pid: int
+    total: int
+    by_type: dict[str, int]
+    soft_limit: int | None = None
+    window_s: float = 0.0
+    added: dict[str, int] = {}  # by type, net change over the window
+
+
+class Part(Wire):
+    """One cause's share of a thread's wall time."""
+
+    cause: (
+        str  # "on_cpu", "runnable", "throttled", or what it was blocked in: "socket", "lock", ...
+    )
+    share: float  # 0..1
+    syscall: str | None = None
+    object: str | None = (
+        None  # what it waits on: "tcp 127.0.0.1:5432", "/var/x.db", "0x7f... mutex"
+    )
+    role: str | None = None  # of a socket: see Socket.role
+    longest_s: float | None = None
+    episodes: int | None = None  # how many separate waits were seen
+    peer_pids: list[int] = []  # who could end the wait, when known
+    wakes: str | None = None
+
+
+class Metric(Data):
+    """One number. `parts`, when set, split it by cause."""
+
+    kind: ClassVar[EvidenceKind] = "metric"
+
+    name: str  # "thread_time", "host_load", "cpu_share", ...
+    value: float
+    unit: str
+    pid: int | None = None
+    tid: int | None = None
+    thread: str | None = None
+    runtime: str | None = None
+    parts: list[Part] = []
+
+
+SeriesShape = Literal["growing", "shrinking", "steady", "leveling", "sawtooth", "noisy", "short"]
+
+
+class MetricSeries(Data):
+    """One number over time, with the slope of a robust fit and its 95 % interval."""
+
+    kind: ClassVar[EvidenceKind] = "metric_series"
+
+    name: str  # "anon_bytes", "fds", "threads", ...
+    unit: str
+    pid: int
+    points: list[tuple[float, float]]  # (seconds since the window began, value), thinned
+    samples: int
+    first: float
+    last: float
+    slope_per_s: float
+    slope_low_per_s: float
+    slope_high_per_s: float
+    shape: SeriesShape
+
+
+class HeapRetainer(Data):
+    """What keeps memory alive."""
+
+    kind: ClassVar[EvidenceKind] = "heap_retainer"
+
+    type: str
+    path: str
+    count: int
+    bytes: int | None = None
+    added: int | None = None
+
+
+class HeapSummary(Data):
+    """The heap by type."""
+
+    kind: ClassVar[EvidenceKind] = "heap_summary"
+
+    objects: int
+    bytes: int | None = None
+    by_type: dict[str, int] = {}

@@ -1,0 +1,53 @@
+"""One fact, and where it stands in the raw bytes."""
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from pydantic import Field, SerializeAsAny, WithJsonSchema, model_validator
+
+from dea.contracts.data import DATA_MODELS, Data, EvidenceKind
+from dea.contracts.wire import Text, Wire
+
+Line = Annotated[int, Field(ge=1)]
+
+
+@dataclass(frozen=True)
+class Fact:
+    """What a parser yields: evidence that has no id yet.
+
+    `file` is the name under which the backend stored the bytes, `lines` the first and last line
+    (counted from 1) that show it.
+    """
+
+    data: Data
+    summary: str
+    file: str | None = None
+    lines: tuple[int, int] | None = None
+
+
+class Evidence(Wire):
+    """`data` is the model of its kind, also after it was read back from JSON."""
+
+    id: Text
+    kind: EvidenceKind
+    summary: Text
+    data: Annotated[SerializeAsAny[Data], WithJsonSchema({})]
+    artifact: str | None = None
+    lines: tuple[Line, Line] | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _type_data(cls, value: Any) -> Any:
+        if isinstance(value, dict) and isinstance(value.get("data"), dict):
+            model = DATA_MODELS.get(value.get("kind", ""))
+            if model is not None:
+                return {**value, "data": model.model_validate(value["data"])}
+        return value
+
+    @model_validator(mode="after")
+    def _kind_fits(self) -> "Evidence":
+        if self.data.kind != self.kind:
+            raise ValueError(f"data of kind {self.data.kind} in evidence of kind {self.kind}")
+        if self.lines is not None and self.lines[0] > self.lines[1]:
+            raise ValueError(f"lines {self.lines} end before they begin")
+        return self

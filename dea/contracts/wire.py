@@ -1,0 +1,41 @@
+"""The base of everything that crosses a boundary: strict fields, absent instead of null, safe text."""
+
+from typing import Annotated, Any, ClassVar
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    WithJsonSchema,
+    model_serializer,
+)
+
+from dea.contracts.scrub import SAFE_INTEGER, scrub
+
+Count = Annotated[int, Field(ge=0, le=SAFE_INTEGER)]
+Pid = Annotated[int, Field(gt=0, le=SAFE_INTEGER)]
+Text = Annotated[str, Field(min_length=1)]
+# Null is a value here ("does not apply on this platform"), not an unset field.
+NullableInt = Annotated[
+    int | None, WithJsonSchema({"anyOf": [{"type": "integer"}, {"type": "null"}]})
+]
+NullableBool = Annotated[bool | None, WithJsonSchema({"type": ["boolean", "null"]})]
+NullableText = Annotated[str | None, WithJsonSchema({"type": ["string", "null"]})]
+
+
+class Wire(BaseModel):
+    """No extra fields; a field that is None is left out, but for those named in `nullable`."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    nullable: ClassVar[frozenset[str]] = frozenset()
+
+    @model_serializer(mode="wrap")
+    def _leave_out_unset(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        fields: dict[str, Any] = handler(self)
+        return {k: v for k, v in fields.items() if v is not None or k in self.nullable}
+
+    def to_wire(self) -> dict[str, Any]:
+        """The JSON object as it leaves DEA: scrubbed, without unset fields."""
+        wire: dict[str, Any] = scrub(self.model_dump(mode="json"))
+        return wire

@@ -1,0 +1,1 @@
+"""Sessions on disk: raw before derived, atomic, hashed."""

@@ -1,0 +1,1 @@
+"""From what a user typed to the process that is meant."""

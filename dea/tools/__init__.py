@@ -1,0 +1,1 @@
+"""What an agent or a person calls, one file per tool: the flow, written top to bottom."""

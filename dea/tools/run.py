@@ -1,0 +1,157 @@
+"""One tool call as it happens: what it observes, concludes and must say about its limits."""
+
+import os
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from dea import registry
+from dea.backend import Backend, Host, Request
+from dea.contracts.artifact import Artifact
+from dea.contracts.evidence import Evidence, Fact
+from dea.contracts.finding import Finding
+from dea.contracts.result import ToolResult
+from dea.contracts.scrub import one_line
+from dea.contracts.target import Target
+from dea.errors import BackendError, SessionError
+from dea.observe import Progress, Recorder, observe
+from dea.process.host import read_host
+from dea.rules.draft import Draft, Rule, judge, ranked
+from dea.store.session import RunSlot, StoredSession
+from dea.targets import family
+
+SubRun = Callable[[str, dict[str, Any]], Awaitable[ToolResult]]
+
+
+def ourselves() -> Target:
+    """The target of results that have no session: DEA itself."""
+    return Target(kind="pid", id=str(os.getpid()), pid=os.getpid(), comm="dea", runtime="python")
+
+
+def host() -> Host:
+    """What this host allows, with every program that a backend might use."""
+    return read_host(registry.program_names())
+
+
+@dataclass
+class Run:
+    """Collects what one tool call finds. Tools read and write it; `invoke` makes the result."""
+
+    tool: str
+    report: Progress
+    call: SubRun  # runs another tool in the same session, stored as a run of its own
+    session: StoredSession | None = None
+    slot: RunSlot | None = None
+    target: Target = field(default_factory=ourselves)
+    evidence: list[Evidence] = field(default_factory=list)
+    drafts: list[Draft] = field(default_factory=list)
+    limitations: list[str] = field(default_factory=list)
+    suggested_next: list[str] = field(default_factory=list)
+    artifacts: list[Artifact] = field(default_factory=list)
+
+    def open(self, session: StoredSession) -> None:
+        """Make this a run of that session."""
+        self.target = session.read().target
+        self.session = session
+        self.slot = session.begin_run(self.tool)
+
+    @property
+    def id(self) -> str:
+        return self.slot.run_id if self.slot else self.tool
+
+    def stored(self) -> tuple[StoredSession, RunSlot]:
+        if self.session is None or self.slot is None:
+            raise SessionError(f"{self.tool} needs a session", "Attach first")
+        return self.session, self.slot
+
+    def require_pid(self) -> int:
+        """The target's pid. Raises SessionError when the target has none (yet)."""
+        if self.target.pid is None:
+            raise SessionError(f"the target {self.target.id} has no process", "Attach to a pid")
+        return self.target.pid
+
+    async def request(
+        self, duration_s: float = 0.0, *, whole_family: bool = False, **options: Any
+    ) -> Request:
+        """What a backend shall look at: the target, or with its descendants, busiest first."""
+        pid = self.require_pid()
+        pids: tuple[int, ...] = (pid,)
+        if whole_family:
+            children = family.descendants(pid)
+            if children:
+                pids = tuple(w.pid for w in await family.busiest([pid, *children])) or pids
+        return Request(self.target, pids, duration_s, options)
+
+    async def observe(
+        self, request: Request, *, backends: Sequence[Backend] = ()
+    ) -> list[Evidence]:
+        """Let the cheapest backend that works look. Raises BackendError when none does."""
+        candidates = backends
+        if not candidates:
+            choice = registry.choose(self.tool, request.target, host())
+            candidates = choice.usable
+            self.limit(*(f"passed over {reason}" for reason in choice.passed_over))
+        failures: list[str] = []
+        for backend in candidates:
+            try:
+                found = await self._observe_with(backend, request)
+            except BackendError as error:
+                failures.append(f"{backend.name}: {error}")
+                continue
+            self.limit(*(f"tried {failure}" for failure in failures))
+            return found
+        raise BackendError("; ".join(failures))
+
+    async def _observe_with(self, backend: Backend, request: Request) -> list[Evidence]:
+        session, slot = self.stored()
+        recorder = Recorder(session, slot, backend.name, dict(host().programs), self.report)
+        ticks = {int(k): v for k, v in session.load_private("identity").items() if k.isdigit()}
+        try:
+            parsed = await observe(backend, request, recorder, ticks)
+        finally:
+            self.artifacts += recorder.artifacts()
+        self.limit(*parsed.limitations)
+        return [self.cite(fact, recorder) for fact in parsed.facts]
+
+    def cite(self, fact: Fact, recorder: Recorder | None = None) -> Evidence:
+        """Give a fact its id and its place in the artifacts."""
+        artifact = None
+        if recorder is not None and fact.file in recorder.saved:
+            artifact = str(recorder.saved[fact.file][0].relative_to(recorder.session.folder))
+        evidence = Evidence(
+            id=f"{self.id}.e{len(self.evidence) + 1}",
+            kind=fact.data.kind,
+            summary=one_line(fact.summary, 300) or fact.data.kind,
+            data=fact.data,
+            artifact=artifact,
+            lines=fact.lines if artifact else None,
+        )
+        self.evidence.append(evidence)
+        return evidence
+
+    def judge(self, rules: Iterable[Rule]) -> None:
+        """Add what the rules conclude from this run's evidence."""
+        self.drafts += judge(self.evidence, rules)
+
+    def limit(self, *texts: str) -> None:
+        """Say what this result cannot see, each thing once."""
+        self.limitations += [text for text in texts if text not in self.limitations]
+
+    def findings(self) -> list[Finding]:
+        """The drafts as findings, ranked, with ids."""
+        return [
+            Finding(
+                id=f"{self.id}.f{number}",
+                severity=draft.severity,
+                summary=one_line(draft.summary, 400),
+                evidence_ids=list(dict.fromkeys(draft.evidence_ids)),
+                confidence=draft.confidence,
+                detail=draft.detail or None,
+            )
+            for number, draft in enumerate(ranked(self.drafts), 1)
+        ]
+
+    def next_steps(self) -> list[str]:
+        """What to run next: what the tool says, then what its findings ask for."""
+        wanted = [*self.suggested_next, *(n for d in ranked(self.drafts) for n in d.next)]
+        return [name for name in dict.fromkeys(wanted) if name != self.tool][:4]

@@ -1,0 +1,1 @@
+"""What can be observed on Linux about any process."""

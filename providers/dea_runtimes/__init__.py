@@ -1,0 +1,1 @@
+"""What can be observed about processes of one language runtime."""
