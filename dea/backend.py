@@ -52,7 +52,7 @@ class Request:
     target: Target
     pids: tuple[int, ...]
     duration_s: float = 0.0
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     @property
     def pid(self) -> int:

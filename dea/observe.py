@@ -29,8 +29,10 @@ class Recorder:
     backend: str
     programs: dict[str, Path]
     report: Progress
-    saved: dict[str, tuple[Path, ArtifactKind]] = field(default_factory=dict)
-    truncated: set[str] = field(default_factory=set)
+    saved: dict[str, tuple[Path, ArtifactKind]] = field(
+        default_factory=dict[str, tuple[Path, ArtifactKind]]
+    )
+    truncated: set[str] = field(default_factory=set[str])
 
     def path(self, name: str, kind: ArtifactKind = "raw_text") -> Path:
         path = self.session.artifacts / f"{self.slot.number:03}-{self.backend}.{name}"
@@ -124,6 +126,7 @@ async def _trace(backend: Backend, request: Request, recorder: Recorder) -> dict
     for pid in request.pids:
         identity.require_untraced(pid)
     stopped_before = {pid for pid in request.pids if identity.state(pid) == "T"}
+    left = ""
     try:
         facts = await backend.observe(request, recorder)
     finally:
@@ -146,7 +149,7 @@ async def _left_behind(pids: Sequence[int], stopped_before: set[int]) -> str:
 
 
 def _troubles(pids: Sequence[int], stopped_before: set[int]) -> list[str]:
-    found = []
+    found: list[str] = []
     for pid in pids:
         if tracer := identity.tracer_of(pid):
             found.append(f"process {pid} is still traced by {tracer}")

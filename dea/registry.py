@@ -39,7 +39,8 @@ def program_names() -> tuple[str, ...]:
 
 def choose(tool: str, target: Target, host: Host) -> Choice:
     """Backends of one tool for one target. Raises BackendError when none can run."""
-    usable, passed_over = [], []
+    usable: list[Backend] = []
+    passed_over: list[str] = []
     for backend in backends():
         if backend.tool != tool:
             continue

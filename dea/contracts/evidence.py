@@ -1,7 +1,7 @@
 """One fact, and where it stands in the raw bytes."""
 
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 from pydantic import Field, SerializeAsAny, WithJsonSchema, model_validator
 
@@ -38,11 +38,13 @@ class Evidence(Wire):
     @model_validator(mode="before")
     @classmethod
     def _type_data(cls, value: Any) -> Any:
-        if isinstance(value, dict) and isinstance(value.get("data"), dict):
-            model = DATA_MODELS.get(value.get("kind", ""))
-            if model is not None:
-                return {**value, "data": model.model_validate(value["data"])}
-        return value
+        if not isinstance(value, dict):
+            return value
+        fields = cast(dict[str, Any], value)
+        model = DATA_MODELS.get(str(fields.get("kind")))
+        if model is None or not isinstance(fields.get("data"), dict):
+            return fields
+        return {**fields, "data": model.model_validate(fields["data"])}
 
     @model_validator(mode="after")
     def _kind_fits(self) -> "Evidence":

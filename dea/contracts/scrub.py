@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections.abc import Sequence
 from typing import Any
 
 SAFE_INTEGER = 2**53 - 1  # the largest integer a JavaScript client reads exactly
@@ -37,8 +38,10 @@ def scrub(value: Any, depth: int = 0) -> Any:
         case float():
             return value if math.isfinite(value) else None
         case dict():
-            return {clean_text(str(k)): scrub(v, depth + 1) for k, v in value.items()}
+            fields: dict[Any, Any] = value
+            return {clean_text(str(key)): scrub(item, depth + 1) for key, item in fields.items()}
         case list() | tuple():
-            return [scrub(item, depth + 1) for item in value]
+            items: Sequence[Any] = value
+            return [scrub(item, depth + 1) for item in items]
         case _:
             return clean_text(str(value))

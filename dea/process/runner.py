@@ -71,7 +71,7 @@ def _start(
             stderr=stderr,
             env={**os.environ, "LC_ALL": "C.UTF-8", **(env or {})},
             start_new_session=True,
-            preexec_fn=die_with_parent(),
+            preexec_fn=die_with_parent(),  # noqa: PLW1509 (two system calls, no locks, no Python state)
         )
     except (OSError, ValueError) as error:
         raise BackendError(

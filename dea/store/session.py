@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from pydantic import ValidationError
 
@@ -115,7 +115,7 @@ class StoredSession:
 
     def results(self) -> list[ToolResult]:
         """Full results of all runs that can be read, oldest first."""
-        found = []
+        found: list[ToolResult] = []
         for run in self.read().runs:
             try:
                 found.append(self.result(run.run_id))
@@ -152,7 +152,7 @@ class StoredSession:
             value = json.loads((self.folder / f"{name}.json").read_bytes())
         except (OSError, ValueError):
             return {}
-        return value if isinstance(value, dict) else {}
+        return cast(dict[str, Any], value) if isinstance(value, dict) else {}
 
     def _run_files(self) -> list[Path]:
         try:

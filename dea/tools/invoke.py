@@ -3,7 +3,7 @@
 import sys
 import time
 import traceback
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -58,7 +58,7 @@ async def _attempt(run: Run, raw: dict[str, Any]) -> str | None:
     except OSError as error:
         place = f" ({error.filename})" if error.filename else ""
         return one_line(f"{run.tool}: {error.strerror or error}{place}", 1000)
-    except Exception as error:  # an agent must get an answer, whatever we did wrong
+    except Exception as error:  # noqa: BLE001 (an agent must get an answer, whatever we did wrong)
         traceback.print_exc(file=sys.stderr)
         return one_line(f"internal error in {run.tool}: {type(error).__name__}: {error}", 1000)
     return None
@@ -109,17 +109,18 @@ def _store(run: Run, result: ToolResult) -> ToolResult:
 
 
 @asynccontextmanager
-async def _ticking(run: Run, progress: Progress) -> AsyncIterator[None]:
+async def _ticking(run: Run, progress: Progress) -> AsyncGenerator[None]:
     """Report progress once a second for as long as the tool runs."""
-    latest = [0.0, f"{run.tool} runs"]
+    latest = (0.0, f"{run.tool} runs")
 
     async def remember(fraction: float, message: str) -> None:
-        latest[:] = [fraction, message]
+        nonlocal latest
+        latest = (fraction, message)
 
     async def tick() -> None:
         while True:
             await anyio.sleep(_TICK_S)
-            await progress(float(latest[0]), str(latest[1]))
+            await progress(*latest)
 
     run.report = remember
     async with anyio.create_task_group() as group:

@@ -43,11 +43,11 @@ class Run:
     session: StoredSession | None = None
     slot: RunSlot | None = None
     target: Target = field(default_factory=ourselves)
-    evidence: list[Evidence] = field(default_factory=list)
-    drafts: list[Draft] = field(default_factory=list)
-    limitations: list[str] = field(default_factory=list)
-    suggested_next: list[str] = field(default_factory=list)
-    artifacts: list[Artifact] = field(default_factory=list)
+    evidence: list[Evidence] = field(default_factory=list[Evidence])
+    drafts: list[Draft] = field(default_factory=list[Draft])
+    limitations: list[str] = field(default_factory=list[str])
+    suggested_next: list[str] = field(default_factory=list[str])
+    artifacts: list[Artifact] = field(default_factory=list[Artifact])
 
     def open(self, session: StoredSession) -> None:
         """Make this a run of that session."""
