@@ -1,0 +1,58 @@
+"""Crash: how a launched command ended, where, and what it printed last."""
+
+from dea.contracts.data import LogExcerpt, Metric
+from dea.contracts.scrub import clean_text, one_line
+from dea.contracts.secrets import hide_secrets
+from dea.errors import TargetError
+from dea.investigate.inquiry import Inquiry
+from dea.investigate.traceback import last_traceback
+from dea.rules import exits
+
+DURATION_S = 10
+_LAST_LINES = 8
+
+
+async def investigate_crash(inquiry: Inquiry) -> None:
+    spawned = inquiry.session().spawned
+    if spawned is None:
+        raise TargetError(
+            "DEA did not launch this process, and the crash of others cannot be examined yet",
+            "Launch it under DEA (attach with kind=command) and investigate again",
+        )
+    limit_s = inquiry.duration_s or DURATION_S
+    code = await inquiry.wait_for_exit(limit_s)
+    state = f"still runs after {limit_s} s" if code is None else f"ended with {code}"
+    if code is not None:
+        inquiry.cite(
+            Metric(name="exit_code", value=code, unit="code", pid=spawned.pid),
+            f"process {spawned.pid} {state}",
+        )
+    for stream in ("stderr", "stdout"):
+        _cite_traceback(inquiry, stream, spawned.pid)
+        _cite_last_lines(inquiry, stream)
+    inquiry.judge(exits.RULES)
+    inquiry.limit(
+        "core dumps are not read yet: a native crash is told by its signal, not by its place"
+    )
+    if code is None:
+        inquiry.limit(f"the command {state}; it was not seen to end")
+
+
+def _cite_traceback(inquiry: Inquiry, stream: str, pid: int) -> None:
+    found = last_traceback(inquiry.output(stream), pid)
+    if found is None:
+        return
+    where = found.stack.frames[0].place()
+    inquiry.cite(found.stack, f"traceback: {found.error} at {where}", stream, found.lines)
+    excerpt = LogExcerpt(source=f"{stream} error", text=found.error)
+    inquiry.cite(excerpt, found.error, stream, (found.lines[1], found.lines[1]))
+
+
+def _cite_last_lines(inquiry: Inquiry, stream: str) -> None:
+    lines = inquiry.output(stream)
+    if not lines:
+        return
+    first = max(1, len(lines) - _LAST_LINES + 1)
+    text = hide_secrets(clean_text("\n".join(lines[first - 1 :])))[-2000:]
+    summary = f"last lines on {stream}: {one_line(text, 160)}"
+    inquiry.cite(LogExcerpt(source=stream, text=text), summary, stream, (first, len(lines)))
