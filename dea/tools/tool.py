@@ -15,6 +15,7 @@ class Tool(Generic[A]):
     """`description` tells an agent when to use it; `run` adds what it finds to its Run.
 
     `read_only`: it changes neither the target nor anything else but DEA's own sessions.
+    `missing`: why it cannot do its work on any host yet; "" for all others.
     """
 
     name: str
@@ -25,3 +26,4 @@ class Tool(Generic[A]):
     read_only: bool = True
     idempotent: bool = True
     destructive: bool = False
+    missing: str = ""
