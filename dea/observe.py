@@ -33,6 +33,7 @@ class Recorder:
         default_factory=dict[str, tuple[Path, ArtifactKind]]
     )
     truncated: set[str] = field(default_factory=set[str])
+    commands: list[list[str]] = field(default_factory=list[list[str]])  # what it ran, to repeat it
 
     def path(self, name: str, kind: ArtifactKind = "raw_text") -> Path:
         path = self.session.artifacts / f"{self.slot.number:03}-{self.backend}.{name}"
@@ -64,6 +65,7 @@ class Recorder:
         writes: Path | None = None,
         max_bytes: int = 64 * 2**20,
     ) -> ProgramResult:
+        self.commands.append(list(argv))
         program = self.programs.get(argv[0])
         result = await run_program(
             [str(program or argv[0]), *argv[1:]],
@@ -166,6 +168,7 @@ def _index(backend: Backend, request: Request, recorder: Recorder, facts: dict[s
         "tool": backend.tool,
         "pid": request.pid,
         "pids": list(request.pids),
+        "commands": recorder.commands,
         "files": files,
         "facts": facts,
     }

@@ -67,14 +67,20 @@ class StoredSession:
             self.write(session)
         return session
 
-    def begin_run(self, tool: str) -> RunSlot:
-        """Take the next run number; a run that never ends leaves its `.begun` mark."""
+    def begin_run(self, tool: str, arguments: dict[str, Any] | None = None) -> RunSlot:
+        """Take the next run number; a run that never ends leaves its `.begun` mark.
+
+        Its `arguments` are kept beside the index, since a result does not hold them.
+        """
         with locked(self.folder):
             taken = [m for p in self._run_files() if (m := _RUN_FILE.fullmatch(p.name))]
             numbers = {int(m[1]) for m in taken}
             nth = len({int(m[1]) for m in taken if m[2] == tool}) + 1
             slot = RunSlot(max(numbers, default=0) + 1, tool, f"{tool}#{nth}")
             write_bytes(self.folder / "runs" / f"{slot.stem}.json.begun", b"")
+            if arguments:
+                known = self.load_private("arguments")
+                self.save_private("arguments", {**known, slot.run_id: arguments})
         return slot
 
     def end_run(self, slot: RunSlot, result: ToolResult) -> None:

@@ -51,7 +51,7 @@ async def _attempt(run: Run, raw: dict[str, Any]) -> str | None:
         tool = catalog.find(run.tool)
         arguments = check_arguments(tool, raw)
         if isinstance(arguments, InSession):
-            run.open(home.find(arguments.session_id))
+            run.open(home.find(arguments.session_id), arguments.model_dump(mode="json"))
         await tool.run(arguments, run)
     except DeaError as error:
         return one_line(str(error), 1000)

@@ -49,11 +49,11 @@ class Run:
     suggested_next: list[str] = field(default_factory=list[str])
     artifacts: list[Artifact] = field(default_factory=list[Artifact])
 
-    def open(self, session: StoredSession) -> None:
-        """Make this a run of that session."""
+    def open(self, session: StoredSession, arguments: dict[str, Any] | None = None) -> None:
+        """Make this a run of that session. `arguments` are kept, so that it can be repeated."""
         self.target = session.read().target
         self.session = session
-        self.slot = session.begin_run(self.tool)
+        self.slot = session.begin_run(self.tool, arguments or {})
 
     @property
     def id(self) -> str:
