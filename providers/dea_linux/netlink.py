@@ -9,21 +9,24 @@ import os
 import socket
 import struct
 import threading
+from collections.abc import Callable
+from typing import TypeVar
 
 from dea_linux.holders import Holders, holders
-from dea_linux.netlink_frames import ends, request
+from dea_linux.netlink_frames import ends, frame
 from dea_linux.sock_diag import (
     InetSocket,
     TcpInfo,
     UnixSocket,
     endpoint,
+    keep_inet,
     parse_inet,
     parse_unix,
 )
 
 __all__ = [
     "ALL_STATES",
-    "EXTENSION_INFO",
+    "EXTENSIONS",
     "LISTEN_ONLY",
     "Holders",
     "InetSocket",
@@ -34,13 +37,17 @@ __all__ = [
     "dump_unix",
     "endpoint",
     "holders",
+    "in_netns",
+    "keep_inet",
+    "netns_of",
     "parse_inet",
     "parse_unix",
 ]
 
 ALL_STATES = (1 << 14) - 1  # by net/tcp_states.h, bit 13: bound only (since 6.8)
 LISTEN_ONLY = 1 << 10
-EXTENSION_INFO = 1 << (2 - 1)  # INET_DIAG_INFO: send struct tcp_info along
+# INET_DIAG_INFO, INET_DIAG_SKMEMINFO: send struct tcp_info and the memory counters along
+EXTENSIONS = 1 << (2 - 1) | 1 << (7 - 1)
 
 _NETLINK_SOCK_DIAG = 4
 _INET_REQUEST = struct.Struct("=BBBxI48x")  # struct inet_diag_req_v2, any socket id
@@ -49,6 +56,7 @@ _UNIX_SHOW = 0x1 | 0x4 | 0x10 | 0x40  # UDIAG_SHOW_NAME, PEER, RQLEN, UID
 _CLONE_NEWNET = 0x40000000
 _RECEIVE_BYTES = 1 << 18
 _TIMEOUT_S = 5.0
+T = TypeVar("T")
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -56,7 +64,7 @@ def dump(
     family: int,
     protocol: int,
     states: int = ALL_STATES,
-    extensions: int = EXTENSION_INFO,
+    extensions: int = EXTENSIONS,
     netns_pid: int | None = None,
 ) -> bytes:
     """Raw replies about all sockets of one family and protocol, for `parse_inet`.
@@ -65,7 +73,7 @@ def dump(
     kernel lacks the module, EPERM when the namespace may not be entered.
     """
     body = _INET_REQUEST.pack(family, protocol, extensions, states)
-    return _ask(request(body, sequence=protocol), netns_pid)
+    return _ask(frame(body, sequence=protocol), netns_pid)
 
 
 def dump_inet(states: int = ALL_STATES, netns_pid: int | None = None) -> bytes:
@@ -81,7 +89,7 @@ def dump_inet(states: int = ALL_STATES, netns_pid: int | None = None) -> bytes:
 def dump_unix(netns_pid: int | None = None) -> bytes:
     """Raw replies about all AF_UNIX sockets, for `parse_unix`. Raises OSError as `dump`."""
     body = _UNIX_REQUEST.pack(socket.AF_UNIX, 0, 0xFFFFFFFF, 0, _UNIX_SHOW, 0, 0)
-    return _ask(request(body, sequence=0), netns_pid)
+    return _ask(frame(body, sequence=0), netns_pid)
 
 
 def _ask(message: bytes, netns_pid: int | None) -> bytes:
@@ -95,28 +103,44 @@ def _ask(message: bytes, netns_pid: int | None) -> bytes:
 
 
 def _open(netns_pid: int | None) -> socket.socket:
-    """A netlink socket, which belongs for good to the namespace that it was made in.
+    """A netlink socket; it belongs for good to the namespace that it was made in."""
 
-    Only the thread that makes it enters the namespace, and then ends.
-    """
-    if netns_pid is None:
+    def make() -> socket.socket:
         return socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, _NETLINK_SOCK_DIAG)
-    made: list[socket.socket] = []
+
+    return make() if netns_pid is None else in_netns(netns_pid, make)
+
+
+def netns_of(pid: int | str = "self") -> int | None:
+    """Inode of a process's network namespace, None when it may not be read or has ended."""
+    try:
+        return os.stat(f"/proc/{pid}/ns/net").st_ino
+    except OSError:
+        return None
+
+
+def in_netns(pid: int, action: Callable[[], T]) -> T:
+    """What `action` returns in the network namespace of a process.
+
+    Only a thread made for it enters the namespace, and then ends. Raises OSError, with EPERM when
+    the namespace may not be entered (that needs CAP_SYS_ADMIN).
+    """
+    done: list[T] = []
     failed: list[OSError] = []
 
-    def enter_and_make() -> None:
+    def enter_and_act() -> None:
         try:
-            with open(f"/proc/{netns_pid}/ns/net", "rb") as namespace:
+            with open(f"/proc/{pid}/ns/net", "rb") as namespace:
                 if _libc.setns(namespace.fileno(), _CLONE_NEWNET):
                     code = ctypes.get_errno()
                     raise OSError(code, f"setns: {os.strerror(code)}")
-            made.append(_open(None))
+            done.append(action())
         except OSError as error:
             failed.append(error)
 
-    thread = threading.Thread(target=enter_and_make)
+    thread = threading.Thread(target=enter_and_act)
     thread.start()
     thread.join()
     if failed:
         raise failed[0]
-    return made[0]
+    return done[0]

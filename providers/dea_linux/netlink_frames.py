@@ -10,10 +10,11 @@ _NLMSG_ERROR, _NLMSG_DONE = 2, 3
 HEADER = struct.Struct("=IHHII")  # struct nlmsghdr: length, type, flags, sequence, port id
 
 
-def request(body: bytes, sequence: int) -> bytes:
-    """A request for a dump; each reply carries its `sequence`."""
+def frame(body: bytes, sequence: int) -> bytes:
+    """A message; as a request it asks for a dump, in which each reply carries its `sequence`."""
     length = HEADER.size + len(body)
-    return HEADER.pack(length, SOCK_DIAG_BY_FAMILY, NLM_F_REQUEST_DUMP, sequence, 0) + body
+    header = HEADER.pack(length, SOCK_DIAG_BY_FAMILY, NLM_F_REQUEST_DUMP, sequence, 0)
+    return header + body + bytes(-length % 4)
 
 
 def messages(raw: bytes) -> Iterator[tuple[int, bytes]]:

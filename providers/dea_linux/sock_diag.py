@@ -5,10 +5,10 @@ Numbers are those of linux/inet_diag.h, linux/unix_diag.h, linux/tcp.h and net/t
 
 import socket
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from dea_linux.netlink_frames import attributes, messages
+from dea_linux.netlink_frames import attributes, frame, messages
 
 STATES = {
     1: "ESTABLISHED",
@@ -24,6 +24,7 @@ STATES = {
     11: "CLOSING",
     12: "NEW_SYN_RECV",
 }
+_TIMERS = {1: "retransmit", 2: "keepalive", 3: "time_wait", 4: "persist"}  # idiag_timer
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,7 @@ class TcpInfo:
     unacked: int  # segments in flight
     since_sent_ms: int
     since_received_ms: int
+    since_heard_ms: int  # since the peer's last acknowledgement, data or not
     bytes_acked: int | None = None
     bytes_received: int | None = None
     bytes_sent: int | None = None
@@ -62,7 +64,9 @@ class InetSocket:
     recv_queue: int
     send_queue: int
     ipv6_only: bool | None = None
-    interface: int = 0
+    timer: str = ""  # which timer runs: "retransmit", "keepalive", "time_wait", "persist", ""
+    unanswered: int = 0  # how often the oldest unanswered segment, or window probe, was sent again
+    drops: int | None = None  # packets thrown away for want of room since the socket was made
     tcp: TcpInfo | None = None
 
     @property
@@ -99,9 +103,19 @@ def parse_inet(raw: bytes) -> Iterator[InetSocket]:
 
     A reply does not tell its protocol, so the request's sequence number carries it.
     """
+    return (sock for _, _, sock in _inet(raw))
+
+
+def _inet(raw: bytes) -> Iterator[tuple[int, bytes, InetSocket]]:
     for sequence, body in messages(raw):
         if len(body) >= 72 and body[0] in (socket.AF_INET, socket.AF_INET6):
-            yield _inet_socket(body, "udp" if sequence == socket.IPPROTO_UDP else "tcp")
+            protocol = "udp" if sequence == socket.IPPROTO_UDP else "tcp"
+            yield sequence, body, _inet_socket(body, protocol)
+
+
+def keep_inet(raw: bytes, wanted: Callable[[InetSocket], bool]) -> bytes:
+    """The replies about wanted sockets only: what is worth storing of a host with many."""
+    return b"".join(frame(body, sequence) for sequence, body, sock in _inet(raw) if wanted(sock))
 
 
 def parse_unix(raw: bytes) -> Iterator[UnixSocket]:
@@ -129,10 +143,10 @@ def _inet_socket(body: bytes, protocol: str) -> InetSocket:
     """From struct inet_diag_msg and the attributes after it."""
     family, state = body[0], body[1]
     local_port, remote_port = struct.unpack_from("!HH", body, 4)
-    interface, *_ = struct.unpack_from("=I", body, 40)
     received, sent, uid, inode = struct.unpack_from("=IIII", body, 56)
     extras = attributes(body, 72)
     only, info = extras.get(11), extras.get(2)  # INET_DIAG_SKV6ONLY, INET_DIAG_INFO
+    memory = extras.get(7, b"")  # INET_DIAG_SKMEMINFO: nine numbers, the last one is drops
     return InetSocket(
         protocol=protocol,
         family="ipv4" if family == socket.AF_INET else "ipv6",
@@ -146,7 +160,9 @@ def _inet_socket(body: bytes, protocol: str) -> InetSocket:
         recv_queue=received,
         send_queue=sent,
         ipv6_only=bool(only[0]) if only else None,
-        interface=interface,
+        timer=_TIMERS.get(body[2], ""),
+        unanswered=body[3],
+        drops=struct.unpack_from("=I", memory, 32)[0] if len(memory) >= 36 else None,
         tcp=_tcp_info(info) if info and protocol == "tcp" and state != 10 else None,
     )
 
@@ -161,8 +177,8 @@ def _tcp_info(info: bytes) -> TcpInfo | None:
             return None
         return int(struct.unpack_from(layout, info, offset)[0])
 
-    unacked, since_sent, since_received, rtt_us, retransmits = (
-        struct.unpack_from("=I", info, offset)[0] for offset in (24, 44, 52, 68, 100)
+    unacked, since_sent, since_received, since_heard, rtt_us, retransmits = (
+        struct.unpack_from("=I", info, offset)[0] for offset in (24, 44, 52, 56, 68, 100)
     )
     return TcpInfo(
         rtt_ms=rtt_us / 1000,
@@ -170,6 +186,7 @@ def _tcp_info(info: bytes) -> TcpInfo | None:
         unacked=unacked,
         since_sent_ms=since_sent,
         since_received_ms=since_received,
+        since_heard_ms=since_heard,
         bytes_acked=optional("=Q", 120),
         bytes_received=optional("=Q", 128),
         not_sent_bytes=optional("=I", 144),
