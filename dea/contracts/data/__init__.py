@@ -21,7 +21,14 @@ from dea.contracts.data.resources import (
     MetricSeries,
     Part,
 )
-from dea.contracts.data.sockets import DnsQuery, PacketSummary, Socket, SocketSummary, TlsSni
+from dea.contracts.data.sockets import (
+    DnsQuery,
+    PacketSummary,
+    Socket,
+    SocketChange,
+    SocketSummary,
+    TlsSni,
+)
 from dea.contracts.data.stacks import Frame, FrameHot, LockWait, Stack, StackGroup, StackSummary
 from dea.contracts.data.syscalls import SyscallError, SyscallSlow, SyscallStat
 
@@ -62,6 +69,7 @@ __all__ = [
     "ProcessRow",
     "ReadinessData",
     "Socket",
+    "SocketChange",
     "SocketSummary",
     "Stack",
     "StackGroup",

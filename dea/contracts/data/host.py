@@ -24,6 +24,10 @@ class Process(Data):
     threads: int | None = None
     started_at: str | None = None
     children: list[int] = []
+    cwd: str | None = None
+    container: str | None = None  # id of the container it runs in
+    unit: str | None = None  # systemd unit
+    parents: list[str] = []  # "77 bash", the nearest first
 
 
 class ProcessRow(Wire):

@@ -3,8 +3,22 @@
 from typing import ClassVar, Literal
 
 from dea.contracts.data.base import Data, EvidenceKind
+from dea.contracts.wire import Wire
 
 SocketRole = Literal["listen", "inbound", "outbound", "unconnected", "unknown"]
+
+
+class SocketChange(Wire):
+    """What happened on one socket between two looks."""
+
+    window_s: float
+    read_bytes: int | None = None  # what the program took out of the receive queue
+    acked_bytes: int | None = None  # what the peer acknowledged
+    recv_queue_was_bytes: int | None = None
+    send_queue_was_bytes: int | None = None
+    retransmits: int | None = None
+    drops: int | None = None  # connections or datagrams thrown away for want of room
+    backlog_was: int | None = None
 
 
 class Socket(Data):
@@ -38,6 +52,14 @@ class Socket(Data):
     backlog_limit: int | None = None
     reuse_port: bool | None = None
     ipv6_only: bool | None = None
+    count: int = 1  # how many are alike (state, role, peer, holder); this is one of them
+    peer_pid: int | None = None  # who holds the other end, when that is on this host
+    peer_command: str | None = None
+    held_by_target: bool | None = None  # by the target, one that descends from it or its parents
+    since_heard_ms: int | None = None  # since anything came from the peer, acknowledgements too
+    unanswered: int | None = None  # how often in a row the same segment was sent again
+    peer_window_closed: bool | None = None  # the peer has no room: it does not read
+    change: SocketChange | None = None  # absent when it was seen only once
 
 
 class SocketSummary(Data):
@@ -49,6 +71,7 @@ class SocketSummary(Data):
     total: int
     by_state: dict[str, int]
     by_peer: dict[str, int] = {}
+    port: int | None = None  # set when only sockets on this port were looked at
 
 
 class PacketSummary(Data):

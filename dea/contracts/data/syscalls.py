@@ -17,7 +17,9 @@ class SyscallStat(Data):
     max_s: float
     window_s: float
     tid: int | None = None
-    object: str | None = None  # the file, socket or pipe, when all calls were on one
+    object: str | None = None  # the file, socket or pipe, when only calls on this one are meant
+    transferred_bytes: int | None = None  # read or written; event counters (eventfd) left out
+    transfers: int | None = None  # how many calls moved those bytes
 
 
 class SyscallSlow(Data):
@@ -43,3 +45,5 @@ class SyscallError(Data):
     count: int
     window_s: float
     example: str | None = None
+    object: str | None = None  # the path or address, when most of the calls were on one
+    spread: float | None = None  # share (0..1) of the window's tenths in which it happened
