@@ -1,0 +1,5 @@
+"""Rules to come."""
+
+from dea.rules.draft import Rule
+
+RULES: tuple[Rule, ...] = ()

@@ -1,0 +1,38 @@
+"""Samples a process and its descendants ten times a second, dearer numbers as often as is cheap."""
+
+import time
+from typing import Any, ClassVar
+
+import anyio
+
+from dea.backend import Instruments, LinuxBackend, Observation, Parsed, Request
+from dea_linux.memory.parser import parse
+from dea_linux.memory.watch import Watch
+
+_EVERY_S = 0.1
+
+
+class Series(LinuxBackend):
+    """Reads /proc only: the target is never stopped."""
+
+    name: ClassVar[str] = "memory.series"
+    tool: ClassVar[str] = "snapshot_memory"
+
+    async def observe(self, request: Request, instruments: Instruments) -> dict[str, Any]:
+        """Raises BackendError when the target has no memory of its own."""
+        watch = Watch(request.pid)
+        began_s = time.monotonic()
+        await anyio.to_thread.run_sync(watch.begin)
+        while (left_s := request.duration_s - (time.monotonic() - began_s)) > 0:
+            await anyio.sleep(min(_EVERY_S, left_s))
+            await anyio.to_thread.run_sync(watch.look)
+            await instruments.progress(1 - max(0, left_s) / request.duration_s, "sampling memory")
+            if watch.ended:
+                break
+        await anyio.to_thread.run_sync(watch.end)
+        for name, text in watch.texts.items():
+            instruments.save(name, text)
+        return watch.facts
+
+    def parse(self, observation: Observation) -> Parsed:
+        return parse(observation)
