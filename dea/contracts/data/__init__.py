@@ -1,6 +1,7 @@
 """Typed data of each evidence kind."""
 
 from dea.contracts.data.base import Data, EvidenceKind
+from dea.contracts.data.causes import Cause
 from dea.contracts.data.host import (
     Cgroup,
     ContainerState,
@@ -45,6 +46,7 @@ DATA_MODELS: dict[str, type[Data]] = {
 
 __all__ = [
     "DATA_MODELS",
+    "Cause",
     "Cgroup",
     "ContainerState",
     "Data",

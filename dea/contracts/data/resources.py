@@ -3,6 +3,7 @@
 from typing import ClassVar, Literal
 
 from dea.contracts.data.base import Data, EvidenceKind
+from dea.contracts.data.causes import Cause
 from dea.contracts.wire import Wire
 
 FdType = Literal[
@@ -39,21 +40,26 @@ class FdSummary(Data):
 
 
 class Part(Wire):
-    """One cause's share of a thread's wall time."""
+    """One cause's share of a thread's wall time.
 
-    cause: (
-        str  # "on_cpu", "runnable", "throttled", or what it was blocked in: "socket", "lock", ...
-    )
+    For connections to others that it waits on: `sent_bytes` and `received_bytes` moved in the
+    window, `unanswered` is the share of looks at which something was sent after the last byte came,
+    `unanswered_s` how long ago that was on average.
+    """
+
+    cause: Cause
     share: float  # 0..1
     syscall: str | None = None
-    object: str | None = (
-        None  # what it waits on: "tcp 127.0.0.1:5432", "/var/x.db", "0x7f... mutex"
-    )
+    object: str | None = None  # what it waits on: "tcp 127.0.0.1:5432 (outbound)", "/var/x.db"
     role: str | None = None  # of a socket: see Socket.role
     longest_s: float | None = None
     episodes: int | None = None  # how many separate waits were seen
     peer_pids: list[int] = []  # who could end the wait, when known
     wakes: str | None = None
+    sent_bytes: int | None = None
+    received_bytes: int | None = None
+    unanswered: float | None = None
+    unanswered_s: float | None = None
 
 
 class Metric(Data):
