@@ -4,6 +4,7 @@ from typing import ClassVar, Literal
 
 from dea.contracts.data.base import Data, EvidenceKind
 from dea.contracts.data.causes import Cause
+from dea.contracts.data.sockets import SocketRole
 from dea.contracts.wire import Wire
 
 FdType = Literal[
@@ -12,7 +13,11 @@ FdType = Literal[
 
 
 class Fd(Data):
-    """One open descriptor, or several of one type with the same name."""
+    """One open descriptor, or several of one type with the same name.
+
+    `path` is the file ("/tmp/x-*.log" when several differ only there) or the socket's peer ("tcp to
+    10.0.0.7:5432"); `looks` is the count at each of several moments spread over the window.
+    """
 
     kind: ClassVar[EvidenceKind] = "fd"
 
@@ -24,6 +29,9 @@ class Fd(Data):
     added: int | None = None  # how many came in the window
     deleted: bool = False
     size_bytes: int | None = None
+    state: str | None = None  # of sockets, as Socket.state
+    role: SocketRole | None = None  # of sockets
+    looks: list[int] = []
 
 
 class FdSummary(Data):
@@ -63,7 +71,7 @@ class Part(Wire):
 
 
 class Metric(Data):
-    """One number. `parts`, when set, split it by cause."""
+    """One number. `parts`, when set, split it by cause; `shares` (0..1) by anything else."""
 
     kind: ClassVar[EvidenceKind] = "metric"
 
@@ -75,6 +83,7 @@ class Metric(Data):
     thread: str | None = None
     runtime: str | None = None
     parts: list[Part] = []
+    shares: dict[str, float] = {}
 
 
 SeriesShape = Literal["growing", "shrinking", "steady", "leveling", "sawtooth", "noisy", "short"]
