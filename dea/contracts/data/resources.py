@@ -5,6 +5,7 @@ from typing import ClassVar, Literal
 from dea.contracts.data.base import Data, EvidenceKind
 from dea.contracts.data.causes import Cause
 from dea.contracts.data.sockets import SocketRole
+from dea.contracts.data.stacks import Frame
 from dea.contracts.wire import Wire
 
 FdType = Literal[
@@ -108,7 +109,12 @@ class MetricSeries(Data):
 
 
 class HeapRetainer(Data):
-    """What keeps memory alive."""
+    """What keeps memory alive: a container by its items, or a class by its instances.
+
+    `path` says where it hangs, empty when no name leads to it; `count` is how many there are now,
+    `added` how many came within `window_s`; `bytes` is an estimate of all that it keeps alive.
+    `sites` are lines that add to it, inferred from the source: none of it was seen to run.
+    """
 
     kind: ClassVar[EvidenceKind] = "heap_retainer"
 
@@ -117,6 +123,9 @@ class HeapRetainer(Data):
     count: int
     bytes: int | None = None
     added: int | None = None
+    window_s: float | None = None
+    own: bool | None = None  # whether a name of the user's own code leads to it
+    sites: list[Frame] = []
 
 
 class HeapSummary(Data):
@@ -127,3 +136,5 @@ class HeapSummary(Data):
     objects: int
     bytes: int | None = None
     by_type: dict[str, int] = {}
+    added: dict[str, int] = {}  # by type, net change over the window; those that changed most
+    window_s: float | None = None
