@@ -19,6 +19,10 @@ class Pace:
     def due(self) -> bool:
         return time.monotonic() >= self._next_s
 
+    def reset(self) -> None:
+        """Let it be due at once: the last look of a window is worth its cost."""
+        self._next_s = 0.0
+
     def look(self, at: Callable[[], T]) -> T:
         """Take the look now, and learn from it when the next is due."""
         began_s = time.monotonic()

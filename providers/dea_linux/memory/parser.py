@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from dea.backend import Observation, Parsed
-from dea.contracts.data import Metric, MetricSeries, Note, Part
+from dea.contracts.data import Metric, MetricSeries, Note
 from dea.contracts.evidence import Fact
 from dea.contracts.quantities import in_bytes, in_unit
 from dea.contracts.scrub import one_line
@@ -155,13 +155,12 @@ def _mapping_growth(observation: Observation) -> Iterator[Fact]:
     total = sum(size for _, size in grown)
     if not total:
         return
-    parts = [
-        Part(cause=one_line(name, 120), share=round(size / total, 3))
-        for name, size in grown[:_PARTS]
-    ]
-    metric = Metric(name="anon_growth", value=total, unit="bytes", pid=observation.pid, parts=parts)
-    shares = ", ".join(f"{part.cause} {part.share:.0%}" for part in parts)
-    yield Fact(metric, f"anonymous memory gained {in_bytes(total)}: {shares}", "mappings.end")
+    shares = {one_line(name, 120): round(size / total, 3) for name, size in grown[:_PARTS]}
+    metric = Metric(
+        name="anon_growth", value=total, unit="bytes", pid=observation.pid, shares=shares
+    )
+    where = ", ".join(f"{name} {share:.0%}" for name, share in shares.items())
+    yield Fact(metric, f"anonymous memory gained {in_bytes(total)}: {where}", "mappings.end")
 
 
 def _limit(observation: Observation) -> Iterator[Fact]:
