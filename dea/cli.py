@@ -1,5 +1,0 @@
-"""The `dea` command."""
-
-
-def main() -> None:
-    raise SystemExit("not built yet")

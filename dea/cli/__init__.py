@@ -1,0 +1,10 @@
+"""The `dea` command: the same tools as over MCP, for people and scripts."""
+
+import sys
+
+
+def main() -> None:
+    """Entry point. Exit code 0: done; 1: findings that --fail-on asks about; 2: could not run."""
+    from dea.cli.entry import run
+
+    sys.exit(run(sys.argv[1:]))

@@ -1,0 +1,82 @@
+"""Ends a command: prints a result for people or machines, and says with the exit code how it went."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from dea.cli.streams import complain, say
+from dea.contracts.result import ToolResult
+from dea.errors import DeaError
+from dea.store import home
+from dea.tools.brief import brief
+from dea.tools.run import ourselves
+
+DONE, FOUND, COULD_NOT = 0, 1, 2
+_FAILING = {"high": ("high",), "warn": ("high", "warn")}
+
+
+def finish(
+    result: ToolResult,
+    *,
+    as_json: bool,
+    fail_on: str | None = None,
+    full: bool = False,
+    with_report: bool = False,
+) -> int:
+    """The exit code. As JSON the result is short where all of it lies in a session, else whole."""
+    report = _report_of(result) if with_report and result.ok else None
+    if as_json:
+        print_json(_for_machines(result, full).to_wire())
+    elif result.ok:
+        from dea.cli.render import show_result
+
+        folder = home.sessions_folder() / result.session_id if result.session_id else None
+        show_result(result, folder, report)
+    if not result.ok:
+        complain(result.error or "could not run")
+        return COULD_NOT
+    loud = _FAILING.get(fail_on or "", ())
+    return FOUND if any(finding.severity in loud for finding in result.findings) else DONE
+
+
+def _for_machines(result: ToolResult, full: bool) -> ToolResult:
+    if full or not (result.session_id and result.run_id):
+        return result
+    return brief(result, full=f"`dea show {result.session_id} {result.run_id} --json`")
+
+
+def _report_of(result: ToolResult) -> Path | None:
+    """Where the report is. Detaching has written it, unless the session stays open."""
+    path = home.sessions_folder() / result.session_id / "report.md"
+    if path.exists() and home.find(result.session_id).read().state == "detached":
+        return path
+    from dea.report import write_report
+
+    try:
+        return write_report(home.find(result.session_id))
+    except DeaError as error:
+        complain(f"no report was written: {error}")
+        return None
+
+
+def print_json(value: Any) -> None:
+    """One JSON document, in characters that any terminal or pipe takes."""
+    say(json.dumps(value, indent=2) + "\n")
+
+
+def failed(tool: str, error: DeaError | str) -> ToolResult:
+    """The result of a call that did not even begin."""
+    return ToolResult(
+        ok=False,
+        tool=tool,
+        session_id="",
+        target=ourselves(),
+        duration_ms=0,
+        findings=[],
+        evidence=[],
+        limitations=[],
+        suggested_next=[],
+        artifacts=[],
+        error=str(error),
+        started_at=home.now(),
+    )

@@ -1,0 +1,143 @@
+"""Lists as people read them: processes, what this host can observe, sessions."""
+
+import shutil
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+
+from rich import box
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from dea.cli.screen import heading, plain, show
+from dea.cli.streams import say
+from dea.contracts.data import ProcessList, ProcessRow, ReadinessData
+from dea.contracts.readiness import ProviderReadiness
+from dea.contracts.scrub import clean_text
+from dea.contracts.session import Session
+from dea.process.packages import install_line
+
+_STATES = {"ready": "green", "missing": "yellow", "no_permission": "yellow"}
+_PS = "{:>8}  {:<10}  {:>5}  {:>9}  {:<8}  {}"
+
+
+def show_list(data: ProcessList | ReadinessData, limits: Sequence[str]) -> None:
+    if isinstance(data, ProcessList):
+        show_processes(data.processes, limits)
+    else:
+        show(_readiness(data, limits))
+
+
+def show_processes(rows: Iterable[ProcessRow], limits: Sequence[str]) -> None:
+    """One line each, cut to the terminal's width; whole in a pipe."""
+    lines = [_PS.format("PID", "USER", "CPU%", "MEMORY", "RUNTIME", "COMMAND")]
+    lines += [
+        _PS.format(
+            row.pid,
+            row.user[:10],
+            f"{row.cpu_share * 100:.0f}",
+            f"{row.rss_bytes / 2**20:.1f}M",
+            row.runtime,
+            row.cmdline or f"({row.comm})",
+        )
+        for row in rows
+    ]
+    lines += [f"({text})" for text in limits]
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    say("".join(clean_text(line)[:width] + "\n" for line in lines))
+
+
+def _readiness(data: ReadinessData, limits: Sequence[str]) -> Iterator[RenderableType]:
+    yield plain(
+        f"DEA {data.dea_version} on {data.os} {data.kernel or ''} {data.arch}, "
+        f"{'root' if data.is_root else 'not root'}, Node.js {data.node or 'not found'}"
+    )
+    rights = data.permissions
+    yield plain(
+        f"ptrace_scope {_or_none(rights.ptrace_scope)}, perf_event_paranoid "
+        f"{_or_none(rights.perf_event_paranoid)}, {', '.join(rights.capabilities) or 'no capabilities'}",
+        "dim",
+    )
+    yield ""
+    yield _backends(data)
+    if data.tools_unavailable:
+        yield heading("Tools that cannot work here")
+        for item in data.tools_unavailable:
+            yield plain(f"  {item.tool}: {item.reason}")
+        yield ""
+    missing = {r.binary for p in data.providers for r in p.requires if r.path is None}
+    if missing and (line := install_line(missing)):
+        yield heading("Install what is missing")
+        yield plain(f"  {line}")
+    elif all(provider.status == "ready" for provider in data.providers):
+        yield Text("Everything DEA can use is here.", style="green")
+    for text in limits:
+        yield plain(f"({text})", "dim")
+
+
+def _backends(data: ReadinessData) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for title in ("Tool", "Backend", "State", "What to do"):
+        table.add_column(title, overflow="fold")
+    shown = ""
+    for provider in sorted(data.providers, key=lambda provider: provider.tools):
+        tool = ", ".join(provider.tools)
+        state = Text(provider.status.replace("_", " "), style=_STATES.get(provider.status, "red"))
+        name = "" if tool == shown else tool
+        table.add_row(name, plain(provider.name), state, plain(_what_to_do(provider)))
+        shown = tool
+    return table
+
+
+def _what_to_do(provider: ProviderReadiness) -> str:
+    if provider.status == "ready":
+        return ""
+    reason = provider.notes[-1] if provider.notes else ""
+    return ": ".join(text for text in (reason, provider.install_hint) if text)
+
+
+def show_sessions(sessions: Iterable[tuple[str, Session | str]], hidden: int) -> None:
+    """Newest first; a session that cannot be read shows why."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for title in ("Session", "State", "Target", "Runs"):
+        table.add_column(title, overflow="fold", no_wrap=title == "Session")
+    for id_, session in sessions:
+        if isinstance(session, str):
+            table.add_row(id_, Text("unreadable", style="red"), plain(session), "")
+        else:
+            target = session.target
+            what = target.cmdline or target.comm or target.id
+            table.add_row(
+                id_,
+                session.state,
+                plain(f"{target.pid or ''} {what}".strip()[:200]),
+                plain(", ".join(run.run_id for run in session.runs[-6:])),
+            )
+    show([table, *([plain(f"and {hidden} older: --all", "dim")] if hidden else [])])
+
+
+def show_session(session: Session) -> None:
+    """One session: its runs and where its files are."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for title in ("Run", "Started", "Took", "Outcome"):
+        table.add_column(title)
+    for run in session.runs:
+        outcome = Text("ok", style="green") if run.ok else Text("could not run", style="red")
+        table.add_row(run.run_id, run.started_at, f"{run.duration_ms / 1000:.1f} s", outcome)
+    target = session.target
+    show(
+        [
+            plain(f"{session.id}  {session.state}  {session.created_at}", "bold"),
+            plain(
+                f"{target.kind} {target.pid or target.id}  {target.cmdline or target.comm or ''}"
+            ),
+            "",
+            table,
+            plain(f"Session  {session.dir}"),
+            plain(f"A run    dea show {session.id} RUN", "dim"),
+        ]
+    )
+
+
+def _or_none(value: int | None) -> str:
+    return "not set" if value is None else str(value)
