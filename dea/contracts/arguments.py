@@ -14,7 +14,7 @@ Symptom = Literal["slow", "leak", "hang", "crash", "port_busy"]
 class Arguments(Wire):
     """Base of all tool arguments: types are exact ("10" is not 10)."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    model_config = ConfigDict(strict=True)
 
 
 class NoArguments(Arguments):

@@ -33,6 +33,8 @@ class ToolResult(Wire):
         ids = [evidence.id for evidence in self.evidence]
         if len(ids) != len(set(ids)):
             raise ValueError("evidence ids are not unique")
+        if len(self.findings) != len({finding.id for finding in self.findings}):
+            raise ValueError("finding ids are not unique")
         for finding in self.findings:
             if unknown := set(finding.evidence_ids) - set(ids):
                 raise ValueError(f"finding {finding.id} cites unknown evidence {sorted(unknown)}")

@@ -25,9 +25,9 @@ NullableText = Annotated[str | None, WithJsonSchema({"type": ["string", "null"]}
 
 
 class Wire(BaseModel):
-    """No extra fields; a field that is None is left out, but for those named in `nullable`."""
+    """No extra fields, no NaN; a field that is None is left out, but for those named in `nullable`."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
     nullable: ClassVar[frozenset[str]] = frozenset()
 
     @model_serializer(mode="wrap")
