@@ -20,6 +20,7 @@ from dea_linux.sock_diag import (
     UnixSocket,
     endpoint,
     keep_inet,
+    keep_unix,
     parse_inet,
     parse_unix,
 )
@@ -39,6 +40,7 @@ __all__ = [
     "holders",
     "in_netns",
     "keep_inet",
+    "keep_unix",
     "netns_of",
     "parse_inet",
     "parse_unix",

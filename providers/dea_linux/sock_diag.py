@@ -5,7 +5,7 @@ Numbers are those of linux/inet_diag.h, linux/unix_diag.h, linux/tcp.h and net/t
 
 import socket
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 
 from dea_linux.netlink_frames import attributes, frame, messages
@@ -24,7 +24,7 @@ STATES = {
     11: "CLOSING",
     12: "NEW_SYN_RECV",
 }
-_TIMERS = {1: "retransmit", 2: "keepalive", 3: "time_wait", 4: "persist"}  # idiag_timer
+TIMERS = {1: "retransmit", 2: "keepalive", 3: "time_wait", 4: "persist"}  # idiag_timer
 
 
 @dataclass(frozen=True)
@@ -78,6 +78,15 @@ class InetSocket:
         """The peer, None when there is none."""
         return endpoint(self.remote_address, self.remote_port) if self.remote_port else None
 
+    @property
+    def ends(self) -> tuple[str, int, str, int]:
+        return self.local_address, self.local_port, self.remote_address, self.remote_port
+
+    @property
+    def reversed_ends(self) -> tuple[str, int, str, int]:
+        """The `ends` of the socket at the other end, when that is on the same host."""
+        return self.remote_address, self.remote_port, self.local_address, self.local_port
+
 
 @dataclass(frozen=True)
 class UnixSocket:
@@ -120,23 +129,35 @@ def keep_inet(raw: bytes, wanted: Callable[[InetSocket], bool]) -> bytes:
 
 def parse_unix(raw: bytes) -> Iterator[UnixSocket]:
     """AF_UNIX sockets from the bytes of `dump_unix`; a torn tail is left out."""
-    types = {1: "stream", 2: "dgram", 5: "seqpacket"}
     for _, body in messages(raw):
-        if len(body) < 16 or body[0] != socket.AF_UNIX:
-            continue
-        extras = attributes(body, 16)
-        peer, uid = extras.get(2), extras.get(7)
-        received, sent = struct.unpack_from("=II", extras.get(4, bytes(8)))
-        yield UnixSocket(
-            type=types.get(body[1], str(body[1])),
-            state=STATES.get(body[2], str(body[2])),
-            inode=struct.unpack_from("=I", body, 4)[0],
-            path=_unix_path(extras.get(0, b"")),
-            peer_inode=struct.unpack("=I", peer)[0] if peer else 0,
-            recv_queue=received,
-            send_queue=sent,
-            uid=struct.unpack("=I", uid)[0] if uid else None,
-        )
+        if len(body) >= 16 and body[0] == socket.AF_UNIX:
+            yield _unix_socket(body)
+
+
+def keep_unix(raw: bytes, inodes: Collection[int]) -> bytes:
+    """The replies about the sockets with these inodes only."""
+    return b"".join(
+        frame(body, sequence)
+        for sequence, body in messages(raw)
+        if len(body) >= 16 and struct.unpack_from("=I", body, 4)[0] in inodes
+    )
+
+
+def _unix_socket(body: bytes) -> UnixSocket:
+    """From struct unix_diag_msg and the attributes after it."""
+    extras = attributes(body, 16)
+    peer, uid = extras.get(2), extras.get(7)
+    received, sent = struct.unpack_from("=II", extras.get(4, bytes(8)))
+    return UnixSocket(
+        type={1: "stream", 2: "dgram", 5: "seqpacket"}.get(body[1], str(body[1])),
+        state=STATES.get(body[2], str(body[2])),
+        inode=struct.unpack_from("=I", body, 4)[0],
+        path=_unix_path(extras.get(0, b"")),
+        peer_inode=struct.unpack("=I", peer)[0] if peer else 0,
+        recv_queue=received,
+        send_queue=sent,
+        uid=struct.unpack("=I", uid)[0] if uid else None,
+    )
 
 
 def _inet_socket(body: bytes, protocol: str) -> InetSocket:
@@ -160,7 +181,7 @@ def _inet_socket(body: bytes, protocol: str) -> InetSocket:
         recv_queue=received,
         send_queue=sent,
         ipv6_only=bool(only[0]) if only else None,
-        timer=_TIMERS.get(body[2], ""),
+        timer=TIMERS.get(body[2], ""),
         unanswered=body[3],
         drops=struct.unpack_from("=I", memory, 32)[0] if len(memory) >= 36 else None,
         tcp=_tcp_info(info) if info and protocol == "tcp" and state != 10 else None,
