@@ -27,7 +27,9 @@ class Process(Data):
     cwd: str | None = None
     container: str | None = None  # id of the container it runs in
     unit: str | None = None  # systemd unit
+    target: int | None = None  # the target's own pid, where this is one of its family
     parents: list[str] = []  # "77 bash", the nearest first
+    orphaned: bool | None = None  # whoever started it has ended
 
 
 class ProcessRow(Wire):

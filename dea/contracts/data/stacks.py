@@ -60,7 +60,8 @@ class StackSummary(Data):
 class FrameHot(Data):
     """How much of a profile falls on one place in the code.
 
-    `scope`: "cpu" samples threads that run, "wall" all threads, "wait" those that wait.
+    `scope`: "cpu" samples threads that run, "wall" all threads, "wait" those that wait,
+    "alloc" first touches of memory that stayed.
     `share` counts samples in which this is the innermost frame of the user's own code (or the
     innermost frame at all, when none is the user's); `self_share` those where nothing is below it.
     """
@@ -68,7 +69,7 @@ class FrameHot(Data):
     kind: ClassVar[EvidenceKind] = "frame_hot"
 
     pid: int
-    scope: Literal["cpu", "wall", "wait"]
+    scope: Literal["cpu", "wall", "wait", "alloc"]
     frame: Frame
     share: float  # 0..1 of `total_samples`
     self_share: float
@@ -81,6 +82,12 @@ class FrameHot(Data):
     lines: dict[str, float] = {}  # line number -> share, for the function as a whole
     source: str | None = None  # the line's text, when the file could be read
     in_loop: bool | None = None  # the line stands in a loop of its function
+    calls: list[str] = []  # what the line calls, by name
+    # The nearest loop over data that runs this line, in this function or in a caller that hands its
+    # item on, as a place; what that loop calls each time round, and its function outside of it.
+    loop: str | None = None
+    loop_calls: list[str] = []
+    loop_fed_by: list[str] = []
 
 
 class LockWait(Data):

@@ -1,0 +1,1 @@
+"""Pure code that every sampler shares: from sampled stacks to hot frames, folded stacks and pictures."""

@@ -1,0 +1,82 @@
+"""Reads `py-spy record --format raw`: one folded stack per line, outermost frame first."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from dea.contracts.data import Frame
+from dea.contracts.scrub import one_line
+from dea.profile.stacks import Sampled, merged, said
+from dea_runtimes.py_spy.frames import python_frame, without_comprehensions
+
+# process 1:"bash run.sh";process 2:"python3 app.py";thread (2): MainThread;outer (a.py:1);... 42
+_LINE = re.compile(
+    r'(?P<processes>process \d+:".*?";)?thread \((?P<tid>0x[0-9A-Fa-f]+|\d+)\)(?P<rest>.*)'
+    r" (?P<samples>\d+)$"
+)
+_PROCESS = re.compile(r'(?:^|";)process (\d+):"')
+_FRAME = re.compile(r"(?P<function>.*) \((?P<file>.*?)(?::(?P<line>\d+))?\)$")
+
+
+@dataclass(frozen=True)
+class RawStacks:
+    """What was read, and what could not be."""
+
+    stacks: list[Sampled]
+    skipped: int = 0
+    first_bad_line: str = ""
+
+
+def read_raw(text: str, pid: int) -> RawStacks:
+    """`pid` is the process that lines without a process prefix belong to."""
+    stacks: list[Sampled] = []
+    bad: list[str] = []
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip():
+            continue
+        stack = _read_line(line, number, pid)
+        if stack is None:
+            bad.append(line)
+        else:
+            stacks.append(stack)
+    return RawStacks(merged(stacks), len(bad), one_line(bad[0], 200) if bad else "")
+
+
+def _read_line(line: str, number: int, pid: int) -> Sampled | None:
+    match = _LINE.match(line)
+    if match is None:
+        return None
+    if match["processes"]:
+        pid = int(_PROCESS.findall(match["processes"])[-1])
+    thread, *labels = _split(match["rest"])
+    # Before Python 3.8 the id is pthread's own, which no other tool knows.
+    tid = None if match["tid"].startswith("0x") else int(match["tid"])
+    return Sampled(
+        pid=pid,
+        tid=tid,
+        thread=said(thread.removeprefix(": "), 60) or ("main" if tid == pid else "thread"),
+        frames=tuple(without_comprehensions(_frame(label) for label in reversed(labels))),
+        samples=int(match["samples"]),
+        lines=(number, number),
+    )
+
+
+def _split(rest: str) -> Iterator[str]:
+    """The thread's name, then each frame. Names and paths may hold semicolons themselves."""
+    pieces = rest.split(";")
+    first = next((n for n, piece in enumerate(pieces) if _FRAME.match(piece)), len(pieces))
+    yield ";".join(pieces[:first])
+    label = ""
+    for piece in pieces[first:]:
+        label = f"{label};{piece}" if label else piece
+        if _FRAME.match(label):
+            yield label
+            label = ""
+
+
+def _frame(label: str) -> Frame:
+    match = _FRAME.match(label)
+    if match is None:
+        return Frame(function=said(label))
+    line = match["line"]
+    return python_frame(match["function"], match["file"], int(line) if line else None)
