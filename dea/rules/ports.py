@@ -11,7 +11,6 @@ from dea.rules.draft import Cited, Draft, Facts, Rule
 from dea.rules.port_view import Holder, Port, ports
 
 _FORWARDERS = ("docker-proxy", "rootlessport", "slirp4netns", "pasta", "conmon")
-_INITS = ("1 systemd", "1 init", "1 tini", "1 dumb-init", "1 docker-init")
 
 
 def held(facts: Facts) -> Iterator[Draft]:
@@ -75,8 +74,8 @@ def left_by_a_listener(facts: Facts) -> Iterator[Draft]:
         first, count = connections[0].data, sum(c.data.count for c in connections)
         yield Draft(
             "info" if first.held_by_target and not port.refusals else "warn",
-            f"nobody listens on port {port.number}, but {count} connections of a former listener "
-            f"are still open, held by pid {first.pid} ({first.command})",
+            f"nobody listens on port {port.number}, but pid {first.pid} ({first.command}) still "
+            f"holds {_connections(count)} that a former listener accepted",
             [c.id for c in connections] + port.refusals,
             "observed",
             "A new listener can bind only with SO_REUSEADDR, or after that process has closed them.",
@@ -96,7 +95,8 @@ def only_remains(facts: Facts) -> Iterator[Draft]:
         states = ", ".join(dict.fromkeys(cited.data.state for cited in closing))
         yield Draft(
             "warn" if port.refusals else "info",
-            f"nobody holds port {port.number}: only {count} closed connections are left ({states})",
+            f"nobody holds port {port.number}: all that is left is {_connections(count)} that "
+            f"ended ({states})",
             [c.id for c in closing] + port.refusals,
             "observed",
             "They go by themselves within a minute. A server that sets SO_REUSEADDR before bind "
@@ -230,6 +230,8 @@ def _how_to_free(port: Port, holder: Holder) -> str:
             "Its holder is a process whose descriptors may not be read (run DEA as root), one in "
             "another pid namespace, or the kernel itself (NFS, WireGuard)."
         )
+    if any(cited.data.reuse_port for cited in holder.sockets):
+        said.append("Several sockets share this address with SO_REUSEPORT: all of them must go.")
     if holder.others:
         said.append(
             "The socket was inherited or passed on: the port stays busy until every holder has "
@@ -241,6 +243,10 @@ def _how_to_free(port: Port, holder: Holder) -> str:
     return " ".join(said)
 
 
+def _connections(count: int) -> str:
+    return "1 connection" if count == 1 else f"{count} connections"
+
+
 def _about(process: Process) -> Iterator[str]:
     if process.comm in _FORWARDERS:
         yield f"{process.comm} forwards the port to a container: stop that container instead."
@@ -250,8 +256,8 @@ def _about(process: Process) -> Iterator[str]:
         yield f"It belongs to {process.unit} (systemctl stop {process.unit})."
     if process.pid == 1:
         yield "Init holds it, so a socket unit may have it open (systemctl list-sockets)."
-    if process.parents and process.parents[0] in _INITS and not process.unit:
-        yield "Init is its parent, so whoever started it has probably ended and left it behind."
+    if process.orphaned:
+        yield "Whoever started it has ended and left it behind."
     if process.cwd:
         yield f"Its working folder is {process.cwd}."
 

@@ -12,6 +12,7 @@ import anyio
 from dea.backend import Instruments, LinuxBackend, Observation, Parsed, Request
 from dea.errors import BackendError
 from dea_linux import netlink, procfs
+from dea_linux.netlink import InetSocket
 from dea_linux.sockets import port_parser, processes, snapshot
 
 _NAMESPACES = 64  # at most so many others are looked into
@@ -84,11 +85,16 @@ def _look(port: int, pids: Sequence[int], target: int | None) -> Sight:
 def _add_namespace(sight: Sight, stem: str, pid: int, port: int, states: int) -> str:
     """Add the port's sockets in the namespace of a process; why sock_diag was not asked, if so."""
     seen = snapshot.take(pid, states)
-    found = [sock.inode for sock in seen.sockets() if sock.local_port == port]
+    found = [sock for sock in seen.sockets() if sock.local_port == port]
+    served = {sock.remote_port for sock in found}
+
+    def worth_storing(sock: InetSocket) -> bool:
+        """The port's sockets, and listeners that they may be connected to: that tells their role."""
+        return sock.local_port == port or (sock.state == "LISTEN" and sock.local_port in served)
+
     if found or stem == "home":
-        kept = seen.keep(lambda sock: sock.local_port == port)
-        sight.files[f"{stem}.{seen.suffix}"] = kept
-        sight.inodes.update(found)
+        sight.files[f"{stem}.{seen.suffix}"] = seen.keep(worth_storing)
+        sight.inodes.update(sock.inode for sock in found)
     return seen.reason
 
 

@@ -56,8 +56,9 @@ def _sockets(
     """The port's sockets in one namespace, listeners first."""
     sockets = snapshot.stored(files, stem)
     listening = listening_ports(sockets)
-    shared = Counter(_bound_to(sock) for sock in sockets if _waits_for_peers(sock))
-    for sock in sorted(sockets, key=lambda sock: sock.state != "LISTEN"):
+    on_port = [sock for sock in sockets if sock.local_port == seen["port"]]
+    shared = Counter(_bound_to(sock) for sock in on_port if _waits_for_peers(sock))
+    for sock in sorted(on_port, key=lambda sock: sock.state != "LISTEN"):
         role = role_of(sock, listening)
         data = inet_data(Row(sock, None, role, held.of(sock.inode), []), people, 0.0)
         holders = {pid for pid, _ in held.of(sock.inode)}
@@ -141,6 +142,7 @@ def _process(pid: int, who: Who) -> Fact:
         cwd=one_line(who["cwd"]) if "cwd" in who else None,
         container=who.get("container"),
         unit=who.get("unit"),
+        orphaned=who.get("orphaned") or None,
         parents=[one_line(parent) for parent in who.get("parents", [])[:6]],
     )
     started_by = data.parents[0] if data.parents else "nobody"

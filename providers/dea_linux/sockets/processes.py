@@ -29,6 +29,7 @@ class Who(TypedDict, total=False):
     cwd: str
     container: str
     unit: str
+    orphaned: bool  # init took it over from a parent that has ended
     may_bind_any: bool  # has CAP_NET_BIND_SERVICE
     parents: list[str]
 
@@ -65,6 +66,7 @@ def _describe(pid: int) -> Who | None:
         uid=uid,
         user=_user(uid),
         started_at=_started_at(pid),
+        orphaned=_is_orphan(pid),
         may_bind_any=bool(int(status.get("CapEff", "0"), 16) >> 10 & 1),
         parents=[f"{parent} {_read(parent, 'comm').strip()}" for parent in parents_of(pid)],
     )
@@ -82,6 +84,15 @@ def _ppid(pid: int) -> int:
     """0 when there is none, or no such process."""
     fields = procfs.stat_fields(_read(pid, "stat"))
     return int(fields[1]) if len(fields) > 1 else 0
+
+
+def _is_orphan(pid: int) -> bool:
+    """Whether init is its parent, and the leader of the group that it was born into is gone."""
+    fields = procfs.stat_fields(_read(pid, "stat"))
+    if len(fields) < 3 or int(fields[1]) != 1:
+        return False
+    group = int(fields[2])
+    return group not in (0, pid) and not _read(group, "stat")
 
 
 def _started_at(pid: int) -> str:

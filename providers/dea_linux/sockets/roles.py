@@ -15,8 +15,8 @@ def listening_ports(sockets: Iterable[InetSocket]) -> frozenset[int]:
 def role_of(sock: InetSocket, listening: Collection[int]) -> SocketRole:
     """`listening`: the TCP ports that somebody listens on in the socket's namespace.
 
-    Without a listener (it may have been closed) the side with the lower port, when only one port
-    is ephemeral, is the server.
+    Without a listener (it may have been closed, or be on another host) the side with the lower
+    port, when only one port is ephemeral, is the server.
     """
     if sock.state == "LISTEN":
         return "listen"
@@ -26,6 +26,8 @@ def role_of(sock: InetSocket, listening: Collection[int]) -> SocketRole:
         return "outbound"
     if sock.local_port in listening:
         return "inbound"
+    if sock.remote_port in listening:
+        return "outbound"
     if sock.local_port < EPHEMERAL_FROM <= sock.remote_port:
         return "inbound"
     return "outbound"
