@@ -7,7 +7,7 @@ import typer
 
 from dea import __version__
 from dea.cli.ask import ask, subject_of
-from dea.cli.finish import DONE, finish, print_json
+from dea.cli.finish import DONE, finish, print_json, report_of
 from dea.cli.interrupt import run_interruptible
 from dea.cli.progress import progress_on_stderr
 from dea.cli.streams import say
@@ -99,7 +99,8 @@ def why(
     given = {name: value for name, value in arguments.items() if value}
     with progress_on_stderr(f"looking for the cause of: {asked.value}") as progress:
         result = run_interruptible(lambda: ask("investigate", subject, given, progress))
-    return finish(result, as_json=as_json, fail_on=fail_on, with_report=True)
+    report = report_of(result, is_written=not subject.session_id)
+    return finish(result, as_json=as_json, fail_on=fail_on, report=report)
 
 
 def _whoever_holds(port: int) -> str:

@@ -37,6 +37,10 @@ def subject_of(text: str | None, command: Sequence[str] | None) -> Subject:
     if command is not None:
         if text:
             raise ArgumentError(f"both {text!r} and a command were given", "Give one of them")
+        if not command:
+            raise ArgumentError(
+                "the command behind -- is empty", "Write it there: -- python app.py"
+            )
         return Subject(target=shlex.join(command), kind="command")
     if not text:
         raise ArgumentError(

@@ -60,8 +60,8 @@ def _usage(words: list[str], error: Exception) -> str:
     message = str(format_message() if format_message else error).rstrip(".")
     if "unexpected extra argument" in message and takes_command(words[0]):
         return f"{message}. To launch a command, put -- before it"
-    known = words[:1] if words and not words[0].startswith("-") else []
-    return f"{message}. See {' '.join(['dea', *known])} --help"
+    known = "" if "No such command" in message or words[:1] == [] else f"{words[0]} "
+    return f"{message}. See dea {known}--help"
 
 
 def _refuse(argv: list[str], error: DeaError | str) -> int:

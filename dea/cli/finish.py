@@ -21,10 +21,9 @@ def finish(
     as_json: bool,
     fail_on: str | None = None,
     full: bool = False,
-    with_report: bool = False,
+    report: Path | None = None,
 ) -> int:
     """The exit code. As JSON the result is short where all of it lies in a session, else whole."""
-    report = _report_of(result) if with_report and result.ok else None
     if as_json:
         print_json(_for_machines(result, full).to_wire())
     elif result.ok:
@@ -45,15 +44,18 @@ def _for_machines(result: ToolResult, full: bool) -> ToolResult:
     return brief(result, full=f"`dea show {result.session_id} {result.run_id} --json`")
 
 
-def _report_of(result: ToolResult) -> Path | None:
-    """Where the report is. Detaching has written it, unless the session stays open."""
-    path = home.sessions_folder() / result.session_id / "report.md"
-    if path.exists() and home.find(result.session_id).read().state == "detached":
+def report_of(result: ToolResult, *, is_written: bool) -> Path | None:
+    """Where the session's report is; `is_written`: detaching has just written it."""
+    if not result.session_id:
+        return None
+    session = home.find(result.session_id)
+    path = session.folder / "report.md"
+    if is_written and path.exists():
         return path
     from dea.report import write_report
 
     try:
-        return write_report(home.find(result.session_id))
+        return write_report(session)
     except DeaError as error:
         complain(f"no report was written: {error}")
         return None

@@ -33,11 +33,11 @@ def _parts(
 ) -> Iterator[RenderableType]:
     yield _target(result)
     yield ""
+    if result.tool == "investigate" and all(f.severity == "info" for f in result.findings):
+        yield plain("No fault was found in what was looked at.", "bold green")
+        yield ""
     if result.findings:
         yield _findings(result.findings)
-    elif result.tool == "investigate":
-        yield plain("Nothing wrong was found in what was looked at.")
-        yield ""
     yield from _evidence(result)
     if result.limitations:
         yield heading("What this cannot see")

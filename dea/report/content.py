@@ -111,13 +111,14 @@ def _asked(results: Sequence[ToolResult], arguments: Mapping[str, Any]) -> str:
 
 def _found(results: Sequence[ToolResult], findings: Sequence[Finding]) -> str:
     looked = [r for r in results if r.tool not in ("attach", "detach", "report")]
-    if findings:
+    if findings and findings[0].severity != "info":
         return f"{findings[0].severity}: {findings[0].summary}"
     if not looked:
         return "nothing was looked at"
     if not any(result.ok for result in looked):
         return f"could not look: {looked[-1].error}"
-    return "nothing wrong was found in what was looked at"
+    worth_knowing = f"; worth knowing: {findings[0].summary}" if findings else ""
+    return f"no fault in what was looked at{worth_knowing}"
 
 
 def _certainty(results: Sequence[ToolResult], findings: Sequence[Finding]) -> str:

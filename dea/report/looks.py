@@ -10,6 +10,7 @@ from typing import Any, cast
 
 from pydantic import JsonValue
 
+from dea.contracts.arguments import BY_TOOL
 from dea.contracts.scrub import one_line
 from dea.contracts.secrets import hide_secrets
 from dea.contracts.session import RunEntry, Session
@@ -17,7 +18,6 @@ from dea.store.session import StoredSession
 
 _FILE = re.compile(r"(\d{3,})-.+\.observation\.json")
 _FACTS_SHOWN = 8
-_SHORT = {"duration_s": "duration"}  # `dea why` calls it so
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ def looks(session: StoredSession, index: Session) -> list[Look]:
         match, document = _FILE.fullmatch(path.name), _read(path)
         if match and document:
             run_id = runs.get(int(match[1]), f"run {int(match[1])}")
-            found.append(_look(run_id, document))
+            found.append(_look(run_id, document, f"{session.artifacts}/"))
     return found
 
 
@@ -52,11 +52,14 @@ def number_of(run: RunEntry) -> int:
 
 def repeat_command(run: RunEntry, index: Session, arguments: Mapping[str, JsonValue]) -> str:
     """The command line that makes this run again on a target like this one."""
-    given = {name: value for name, value in arguments.items() if name != "session_id"}
-    command = run.tool.replace("_", "-")
-    if run.tool == "investigate":
-        command, given = "why", {_SHORT.get(name, name): value for name, value in given.items()}
-    options = [word for name, value in given.items() for word in _option(name, value)]
+    fields = BY_TOOL[run.tool].model_fields if run.tool in BY_TOOL else {}
+    options = [
+        word
+        for name, value in arguments.items()
+        if name in fields and name != "session_id" and (value or None) != fields[name].default
+        for word in _option(run.tool, name, value)
+    ]
+    command = "why" if run.tool == "investigate" else run.tool.replace("_", "-")
     if index.target.kind == "command":
         subject = [*options, "--", index.target.id]
     else:
@@ -64,24 +67,26 @@ def repeat_command(run: RunEntry, index: Session, arguments: Mapping[str, JsonVa
     return hide_secrets(" ".join(["dea", command, *subject]))
 
 
-def _option(name: str, value: JsonValue) -> list[str]:
-    flag = name.replace("_", "-")
-    if value is None:
-        return []
+def _option(tool: str, name: str, value: JsonValue) -> list[str]:
+    flag = "duration" if (tool, name) == ("investigate", "duration_s") else name.replace("_", "-")
     if isinstance(value, bool):
         return [f"--{flag}" if value else f"--no-{flag}"]
     text = ",".join(map(str, value)) if isinstance(value, list) else str(value)
     return [f"--{flag}", shlex.quote(text)]
 
 
-def _look(run_id: str, document: dict[str, Any]) -> Look:
+def _look(run_id: str, document: dict[str, Any], folder: str) -> Look:
+    """Paths in `folder` lose it, so that a repeated command does not overwrite what was seen."""
     facts = document.get("facts", {})
     commands = [" ".join(map(shlex.quote, map(str, argv))) for argv in document.get("commands", [])]
     return Look(
         run_id=run_id,
         backend=str(document.get("backend", "?")),
         pids=[pid for pid in document.get("pids", []) if isinstance(pid, int)],
-        commands=[one_line(hide_secrets(command), 300) for command in dict.fromkeys(commands)],
+        commands=[
+            one_line(hide_secrets(command.replace(folder, "")), 300)
+            for command in dict.fromkeys(commands)
+        ],
         facts=[f"{name}={value}" for name, value in facts.items() if _is_plain(value)][
             :_FACTS_SHOWN
         ],
