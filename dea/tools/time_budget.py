@@ -1,0 +1,55 @@
+"""Where the wall time of each thread went, adding up to 100 %, with the code that waits."""
+
+import anyio
+
+from dea import registry
+from dea.backend import Request
+from dea.contracts.arguments import TimeBudget
+from dea.errors import DeaError
+from dea.rules import waiting
+from dea.tools.run import Run, host
+from dea.tools.tool import Tool
+
+STACKS = "time_budget.stacks"
+
+
+async def time_budget(arguments: TimeBudget, run: Run) -> None:
+    request = await run.request(arguments.duration_s, whole_family=True)
+    failures: list[DeaError] = []
+
+    async def budget() -> None:
+        try:
+            await run.observe(request)
+        except DeaError as error:
+            failures.append(error)
+            group.cancel_scope.cancel()
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(budget)
+        group.start_soon(_stacks, request, run)
+    if failures:
+        raise failures[0]
+    run.judge(waiting.RULES)
+
+
+async def _stacks(request: Request, run: Run) -> None:
+    """Where in the code each thread is, over the same window; the budget stands without it too."""
+    try:
+        choice = registry.choose(STACKS, request.target, host())
+        await run.observe(request, backends=choice.usable)
+    except DeaError as error:
+        run.limit(f"the waits name no code, since stacks could not be sampled: {error}")
+
+
+TOOL = Tool(
+    name="time_budget",
+    title="Time budget of each thread",
+    description=(
+        "Say where the wall time of each thread went, adding up to 100 %: on CPU, ready but without "
+        "a CPU, throttled, or waiting, and for what (lock and owner, socket and peer, pipe and "
+        "process, disk, sleep, child). Use first when a process is slow or seems stuck. Only reads "
+        "/proc; the target is not stopped."
+    ),
+    arguments=TimeBudget,
+    run=time_budget,
+)

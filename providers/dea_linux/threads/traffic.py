@@ -1,0 +1,54 @@
+"""What moved on the connections that a thread waited on, and whether it was owed an answer."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from dea_linux.netlink import TcpInfo
+from dea_linux.threads.stored import Stored
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """See Part: bytes in the window; `unanswered` is a share of looks, `unanswered_s` an age."""
+
+    sent_bytes: int
+    received_bytes: int
+    unanswered: float
+    unanswered_s: float | None
+
+
+class TrafficLog:
+    """All that was stored about TCP connections, by inode, in the order of time."""
+
+    def __init__(self, stored: Stored) -> None:
+        self._by_inode: dict[int, list[tuple[int, TcpInfo]]] = defaultdict(list)
+        for at_ms, end in stored.sockets:
+            if end.tcp and end.inode and end.state == "ESTABLISHED":
+                self._by_inode[end.inode].append((at_ms, end.tcp))
+
+    def of(self, inodes: Iterable[int]) -> Traffic | None:
+        """Summed over some connections; None when nothing is known of them."""
+        seen = {inode: self._by_inode[inode] for inode in inodes if inode in self._by_inode}
+        if not seen:
+            return None
+        ages: dict[int, float] = {}
+        times = {at_ms for looks in seen.values() for at_ms, _ in looks}
+        for looks in seen.values():
+            for at_ms, tcp in looks:
+                if tcp.since_sent_ms < tcp.since_received_ms:
+                    ages[at_ms] = max(ages.get(at_ms, 0.0), tcp.since_sent_ms / 1000)
+        return Traffic(
+            sent_bytes=sum(_moved(looks, sent=True) for looks in seen.values()),
+            received_bytes=sum(_moved(looks, sent=False) for looks in seen.values()),
+            unanswered=round(len(ages) / len(times), 2),
+            unanswered_s=round(sum(ages.values()) / len(ages), 3) if ages else None,
+        )
+
+
+def _moved(looks: list[tuple[int, TcpInfo]], *, sent: bool) -> int:
+    first, last = (
+        (tcp.bytes_acked if sent else tcp.bytes_received) or 0
+        for tcp in (looks[0][1], looks[-1][1])
+    )
+    return max(0, last - first)
