@@ -1,7 +1,9 @@
 """Where sessions live, and how one is found."""
 
+import errno
 import os
 import secrets
+import shutil
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
@@ -9,12 +11,14 @@ from typing import Literal, cast
 
 from dea.contracts.session import Session
 from dea.contracts.target import Target
-from dea.errors import SessionError
+from dea.errors import SessionError, StoreError
 from dea.store.atomic import make_folder
 from dea.store.session import StoredSession
 
 Platform = Literal["linux", "darwin", "win32"]
-_ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789"  # nothing that reads like something else
+_DIGITS = "23456789abcdefghjkmnpqrstuvwxyz"  # in order; nothing that reads like something else
+_NEW = ".new-"
+_TRIES = 20
 
 
 def now() -> str:
@@ -23,8 +27,13 @@ def now() -> str:
 
 
 def home() -> Path:
-    """~/.dea, or what DEA_HOME says."""
-    return Path(os.environ.get("DEA_HOME") or Path.home() / ".dea").expanduser().absolute()
+    """~/.dea, or what DEA_HOME says. Raises StoreError when this user has no home."""
+    if given := os.environ.get("DEA_HOME"):
+        return Path(given).expanduser().absolute()
+    try:
+        return Path.home() / ".dea"
+    except RuntimeError as error:
+        raise StoreError("this user has no home folder", "Set DEA_HOME to a folder") from error
 
 
 def sessions_folder() -> Path:
@@ -32,18 +41,36 @@ def sessions_folder() -> Path:
 
 
 def new_id() -> str:
-    """An id that sorts by time: yymmdd-hhmmss-xxx."""
-    suffix = "".join(secrets.choice(_ALPHABET) for _ in range(3))
-    return f"{datetime.now(UTC):%y%m%d-%H%M%S}-{suffix}"
+    """An id that sorts by time: yymmdd-hhmmss-xxx, where xxx is the fraction of the second."""
+    time = datetime.now(UTC)
+    fraction, suffix = time.microsecond * len(_DIGITS) ** 3 // 1_000_000, ""
+    for _ in range(3):
+        fraction, digit = divmod(fraction, len(_DIGITS))
+        suffix = _DIGITS[digit] + suffix
+    return f"{time:%y%m%d-%H%M%S}-{suffix}"
 
 
 def create(target: Target) -> StoredSession:
-    """A new, attached session."""
+    """A new, attached session. It is there as a whole or not at all."""
     make_folder(home())
-    folder = sessions_folder() / new_id()
-    for path in (folder.parent, folder, folder / "runs", folder / "artifacts"):
-        make_folder(path)
-    session = Session(
+    parent = make_folder(sessions_folder())
+    building = make_folder(parent / f"{_NEW}{secrets.token_hex(8)}")
+    try:
+        for name in ("runs", "artifacts"):
+            make_folder(building / name)
+        for _ in range(_TRIES):
+            folder = parent / new_id()
+            StoredSession(building).write(_session(folder, target))
+            if _rename(building, folder):
+                return StoredSession(folder)
+    except BaseException:
+        shutil.rmtree(building, ignore_errors=True)
+        raise
+    raise StoreError(f"no free session id in {parent}", "Try again in a second")
+
+
+def _session(folder: Path, target: Target) -> Session:
+    return Session(
         id=folder.name,
         state="attached",
         target=target,
@@ -52,26 +79,40 @@ def create(target: Target) -> StoredSession:
         platform=cast(Platform, sys.platform),
         runs=[],
     )
-    stored = StoredSession(folder)
-    stored.write(session)
-    return stored
+
+
+def _rename(building: Path, folder: Path) -> bool:
+    """False when another session has that id. Raises StoreError."""
+    try:
+        building.rename(folder)
+    except OSError as error:
+        if error.errno in (errno.ENOTEMPTY, errno.EEXIST):
+            return False
+        raise StoreError(f"cannot make {folder}: {error.strerror}") from error
+    return True
 
 
 def names() -> list[str]:
-    """Ids of all sessions, newest first."""
+    """Ids of all sessions, newest first. Raises StoreError when they may not be read."""
     try:
-        return sorted((p.name for p in sessions_folder().iterdir() if p.is_dir()), reverse=True)
+        entries = list(sessions_folder().iterdir())
     except FileNotFoundError:
         return []
+    except OSError as error:
+        raise StoreError(
+            f"cannot read {sessions_folder()}: {error.strerror}",
+            "Set DEA_HOME to a folder you can read and write",
+        ) from error
+    return sorted((p.name for p in entries if p.is_dir() and p.name[0] != "."), reverse=True)
 
 
 def find(prefix: str) -> StoredSession:
     """The session whose id is, or uniquely starts with, `prefix`. Raises SessionError."""
     known = names()
     matches = [prefix] if prefix in known else [name for name in known if name.startswith(prefix)]
-    if len(matches) == 1:
+    if prefix and len(matches) == 1:
         return StoredSession(sessions_folder() / matches[0])
-    if not matches:
+    if not prefix or not matches:
         newest = f"the newest is {known[0]}" if known else "there are none yet"
         raise SessionError(
             f"no session {prefix!r}", f"List them with `dea sessions` ({newest}), or attach first"

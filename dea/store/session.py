@@ -1,34 +1,21 @@
-"""One session on disk: its index, its runs, its artifacts and their hashes."""
+"""One session on disk: its index, its runs and their results."""
 
-import hashlib
 import json
-import re
-from collections.abc import Callable
-from dataclasses import dataclass
+import os
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, cast
 
 from pydantic import ValidationError
 
 from dea.contracts.result import ToolResult
-from dea.contracts.session import RunEntry, Session
-from dea.errors import SessionError, StoreError
-from dea.store.atomic import locked, write_bytes, write_json
+from dea.contracts.session import RunEntry, Session, Spawned
+from dea.errors import SessionError
+from dea.store import hashes, runs
+from dea.store.atomic import hold, locked, make_folder, sweep, write_bytes, write_json
+from dea.store.runs import RunSlot
 
-_RUN_FILE = re.compile(r"(\d{3,})-([a-z_]+)\.json(\.begun)?")
-
-
-@dataclass(frozen=True)
-class RunSlot:
-    """A place that a run has taken: `number` over the session, `run_id` per tool."""
-
-    number: int
-    tool: str
-    run_id: str
-
-    @property
-    def stem(self) -> str:
-        return f"{self.number:03}-{self.tool}"
+__all__ = ["RunSlot", "StoredSession"]
 
 
 class StoredSession:
@@ -36,6 +23,7 @@ class StoredSession:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self._running: dict[int, int] = {}  # number of a run -> descriptor of its mark
 
     @property
     def id(self) -> str:
@@ -46,16 +34,17 @@ class StoredSession:
         return self.folder / "artifacts"
 
     def read(self) -> Session:
-        """The index, with runs that a killed server had finished but not yet listed."""
-        path = self.folder / "session.json"
-        try:
-            session = Session.model_validate_json(path.read_bytes())
-        except (OSError, ValidationError) as error:
-            raise SessionError(
-                f"session {self.id} is unreadable: {path} {_why(error)}",
-                f"Its runs and artifacts are still in {self.folder}; attach again for a new session",
-            ) from error
-        return session.model_copy(update={"dir": str(self.folder)})
+        """The index, with what was not yet written to it when DEA was killed.
+
+        That is runs that had finished, and how a launched command ended. Raises SessionError.
+        """
+        session = self._index()
+        complete = {
+            "dir": str(self.folder),
+            "runs": runs.complete(self.folder / "runs", session.runs),
+            "spawned": session.spawned and self._with_exit_code(session.spawned),
+        }
+        return session.model_copy(update=complete)
 
     def write(self, session: Session) -> None:
         write_json(self.folder / "session.json", session.to_wire())
@@ -72,50 +61,45 @@ class StoredSession:
 
         Its `arguments` are kept beside the index, since a result does not hold them.
         """
+        folder = make_folder(self.folder / "runs")
         with locked(self.folder):
-            taken = [m for p in self._run_files() if (m := _RUN_FILE.fullmatch(p.name))]
-            numbers = {int(m[1]) for m in taken}
-            nth = len({int(m[1]) for m in taken if m[2] == tool}) + 1
-            slot = RunSlot(max(numbers, default=0) + 1, tool, f"{tool}#{nth}")
-            write_bytes(self.folder / "runs" / f"{slot.stem}.json.begun", b"")
+            sweep(self.folder)
+            sweep(folder)
+            slot = runs.next_slot(folder, tool)
+            write_bytes(slot.mark(folder), b"")
+            self._running[slot.number] = hold(slot.mark(folder))
             if arguments:
                 known = self.load_private("arguments")
                 self.save_private("arguments", {**known, slot.run_id: arguments})
         return slot
 
     def end_run(self, slot: RunSlot, result: ToolResult) -> None:
-        """Store the full result, then list it in the index."""
-        file = f"runs/{slot.stem}.json"
-        write_json(self.folder / file, result.to_wire())
-        entry = RunEntry(
-            run_id=slot.run_id,
-            tool=slot.tool,
-            ok=result.ok,
-            started_at=result.started_at or "",
-            duration_ms=result.duration_ms,
-            file=file,
-        )
-        self.change(lambda session: session.model_copy(update={"runs": [*session.runs, entry]}))
-        (self.folder / f"{file}.begun").unlink(missing_ok=True)
+        """Store the full result, list it in the index, record the hashes of its artifacts."""
+        folder = self.folder / "runs"
+        try:
+            with locked(self.folder):
+                write_json(slot.file(folder), result.to_wire())
+                index = self.read()
+                listed = [*index.runs, runs.entry(slot.file(folder).name, slot.run_id, result)]
+                ordered = runs.complete(folder, listed)
+                self.write(index.model_copy(update={"runs": ordered}))
+                slot.mark(folder).unlink(missing_ok=True)
+        finally:
+            if (descriptor := self._running.pop(slot.number, None)) is not None:
+                os.close(descriptor)
+        names = [artifact.path for artifact in result.artifacts]
+        self.record_hashes(hashes.outdated(self.folder, names))
 
     def interrupted(self) -> list[str]:
-        """Runs that began and never ended (the server was killed, or they run right now)."""
-        return [
-            p.name.removesuffix(".json.begun") for p in self._run_files() if p.suffix == ".begun"
-        ]
+        """Runs that began and never ended, because DEA was killed: `002-profile_cpu`."""
+        return runs.interrupted(self.folder / "runs")
 
     def result(self, run_id: str) -> ToolResult:
         """The full result of one run. Raises SessionError when unknown or unreadable."""
         session = self.read()
         for run in session.runs:
             if run.run_id == run_id:
-                path = self.folder / run.file
-                try:
-                    return ToolResult.model_validate_json(path.read_bytes())
-                except (OSError, ValidationError) as error:
-                    raise SessionError(
-                        f"run {run_id} is unreadable: {path} {_why(error)}"
-                    ) from error
+                return self._result(run)
         known = ", ".join(run.run_id for run in session.runs[-8:]) or "none yet"
         raise SessionError(f"no run {run_id!r} in session {self.id}", f"It has: {known}")
 
@@ -124,30 +108,18 @@ class StoredSession:
         found: list[ToolResult] = []
         for run in self.read().runs:
             try:
-                found.append(self.result(run.run_id))
+                found.append(self._result(run))
             except SessionError:
                 continue  # one damaged file must not hide the others
         return found
 
-    def record_hashes(self, paths: list[Path]) -> None:
-        """Add artifacts to SHA256SUMS, in the format `sha256sum -c` reads."""
-        if not paths:
-            return
-        listing = self.folder / "SHA256SUMS"
-        with locked(self.folder):
-            known = dict(self.hashes())
-            for path in paths:
-                known[str(path.relative_to(self.folder))] = _sha256(path)
-            lines = [f"{digest}  {name}\n" for name, digest in sorted(known.items())]
-            write_bytes(listing, "".join(lines).encode())
+    def record_hashes(self, paths: Iterable[Path]) -> None:
+        """Add artifacts to SHA256SUMS; those that are not there (any more) are left out."""
+        hashes.record(self.folder, paths)
 
     def hashes(self) -> dict[str, str]:
         """sha256 by artifact path, relative to the session's folder."""
-        try:
-            lines = (self.folder / "SHA256SUMS").read_text().splitlines()
-        except FileNotFoundError:
-            return {}
-        return {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
+        return hashes.read(self.folder)
 
     def save_private(self, name: str, value: dict[str, Any]) -> None:
         """DEA's own state beside the index, such as the start times of the target's processes."""
@@ -160,19 +132,37 @@ class StoredSession:
             return {}
         return cast(dict[str, Any], value) if isinstance(value, dict) else {}
 
-    def _run_files(self) -> list[Path]:
+    def _index(self) -> Session:
+        path = self.folder / "session.json"
         try:
-            return sorted((self.folder / "runs").iterdir())
-        except OSError as error:
-            raise StoreError(f"cannot read {self.folder / 'runs'}: {error.strerror}") from error
+            return Session.model_validate_json(path.read_bytes())
+        except (OSError, ValidationError) as error:
+            raise SessionError(
+                f"session {self.id} is unreadable: {path} {_why(error)}",
+                f"Its runs and artifacts are still in {self.folder}; attach again for a new session",
+            ) from error
+
+    def _with_exit_code(self, spawned: Spawned) -> Spawned:
+        """The keeper of a launched command writes its exit code whether DEA runs or not."""
+        code = self.load_private("launched").get("exit_code")
+        if spawned.exit_code is None and isinstance(code, int):
+            return spawned.model_copy(update={"exit_code": code})
+        return spawned
+
+    def _result(self, run: RunEntry) -> ToolResult:
+        path = self.folder / run.file
+        try:
+            return ToolResult.model_validate_json(path.read_bytes())
+        except (OSError, ValidationError) as error:
+            raise SessionError(
+                f"run {run.run_id} is unreadable: {path} {_why(error)}",
+                "What it saw is still in the session's artifacts; run the tool again",
+            ) from error
 
 
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _why(error: Exception) -> str:
+def _why(error: OSError | ValidationError) -> str:
     if isinstance(error, OSError):
         return f"({error.strerror})"
-    return "does not fit the contract (half-written or edited?)"
+    first = error.errors(include_url=False, include_input=False)[0]
+    place = ".".join(str(part) for part in first["loc"])
+    return f"does not fit the contract ({place + ': ' if place else ''}{first['msg']})"
