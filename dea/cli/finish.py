@@ -4,7 +4,9 @@ import json
 from pathlib import Path
 from typing import Any
 
+from dea.cli.process_table import show_processes
 from dea.cli.streams import complain, say
+from dea.contracts.data import ProcessList, ReadinessData
 from dea.contracts.result import ToolResult
 from dea.errors import DeaError
 from dea.store import home
@@ -27,15 +29,28 @@ def finish(
     if as_json:
         print_json(_for_machines(result, full).to_wire())
     elif result.ok:
-        from dea.cli.render import show_result
-
-        folder = home.sessions_folder() / result.session_id if result.session_id else None
-        show_result(result, folder, report)
+        _for_people(result, report)
     if not result.ok:
         complain(result.error or "could not run")
         return COULD_NOT
     loud = _FAILING.get(fail_on or "", ())
     return FOUND if any(finding.severity in loud for finding in result.findings) else DONE
+
+
+def _for_people(result: ToolResult, report: Path | None) -> None:
+    """A list that was asked for is a table of its own."""
+    data = result.evidence[0].data if len(result.evidence) == 1 else None
+    if isinstance(data, ProcessList):
+        show_processes(data.processes, result.limitations)
+    elif isinstance(data, ReadinessData):
+        from dea.cli.tables import show_readiness
+
+        show_readiness(data, result.limitations)
+    else:
+        from dea.cli.render import show_result
+
+        folder = home.sessions_folder() / result.session_id if result.session_id else None
+        show_result(result, folder, report)
 
 
 def _for_machines(result: ToolResult, full: bool) -> ToolResult:

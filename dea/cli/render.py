@@ -9,7 +9,6 @@ from rich.table import Table
 from rich.text import Text
 
 from dea.cli.screen import heading, plain, severity, show
-from dea.contracts.data import ProcessList, ReadinessData
 from dea.contracts.evidence import Evidence
 from dea.contracts.finding import Finding
 from dea.contracts.result import ToolResult
@@ -19,12 +18,6 @@ _EVIDENCE_SHOWN = 25
 
 def show_result(result: ToolResult, folder: Path | None, report: Path | None = None) -> None:
     """Print it. `folder` is the session's, `report` the report that was written."""
-    for evidence in result.evidence:
-        if isinstance(evidence.data, ProcessList | ReadinessData):
-            from dea.cli import tables
-
-            tables.show_list(evidence.data, result.limitations)
-            return
     show(_parts(result, folder, report))
 
 

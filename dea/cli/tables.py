@@ -1,7 +1,5 @@
-"""Lists as people read them: processes, what this host can observe, sessions."""
+"""Lists as people read them: what this host can observe, sessions, the runs of one."""
 
-import shutil
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 
 from rich import box
@@ -10,41 +8,17 @@ from rich.table import Table
 from rich.text import Text
 
 from dea.cli.screen import heading, plain, show
-from dea.cli.streams import say
-from dea.contracts.data import ProcessList, ProcessRow, ReadinessData
+from dea.contracts.data import ReadinessData
 from dea.contracts.readiness import ProviderReadiness
-from dea.contracts.scrub import clean_text
 from dea.contracts.session import Session
 from dea.process.packages import install_line
 
 _STATES = {"ready": "green", "missing": "yellow", "no_permission": "yellow"}
-_PS = "{:>8}  {:<10}  {:>5}  {:>9}  {:<8}  {}"
 
 
-def show_list(data: ProcessList | ReadinessData, limits: Sequence[str]) -> None:
-    if isinstance(data, ProcessList):
-        show_processes(data.processes, limits)
-    else:
-        show(_readiness(data, limits))
-
-
-def show_processes(rows: Iterable[ProcessRow], limits: Sequence[str]) -> None:
-    """One line each, cut to the terminal's width; whole in a pipe."""
-    lines = [_PS.format("PID", "USER", "CPU%", "MEMORY", "RUNTIME", "COMMAND")]
-    lines += [
-        _PS.format(
-            row.pid,
-            row.user[:10],
-            f"{row.cpu_share * 100:.0f}",
-            f"{row.rss_bytes / 2**20:.1f}M",
-            row.runtime,
-            row.cmdline or f"({row.comm})",
-        )
-        for row in rows
-    ]
-    lines += [f"({text})" for text in limits]
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-    say("".join(clean_text(line)[:width] + "\n" for line in lines))
+def show_readiness(data: ReadinessData, limits: Sequence[str]) -> None:
+    """Each backend and its state, then one command that installs what is missing."""
+    show(_readiness(data, limits))
 
 
 def _readiness(data: ReadinessData, limits: Sequence[str]) -> Iterator[RenderableType]:
