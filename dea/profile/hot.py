@@ -10,6 +10,7 @@ from dea.profile.stacks import Sampled, in_words
 
 Scope = Literal["cpu", "wall"]
 _LINES, _CALLERS, _BELOW = 4, 5, 4
+_LEAST_BELOW = 0.05  # of a place's samples: rarer is noise, such as an interrupt
 
 _Place = tuple[str, str | None, str | None]
 
@@ -99,10 +100,15 @@ def _hot(tally: _Tally, total: int, scope: Scope, of_thread: bool) -> Hot:
         tid=stack.tid if of_thread else None,
         thread=stack.thread if of_thread else None,
         callers=_callers(chain[1:]),
-        below=[name for name, _ in tally.below.most_common(_BELOW)],
+        below=_notable(tally),
         lines={str(n): round(c / total, 4) for n, c in tally.line_samples.most_common(_LINES)},
     )
     return Hot(data, chain, stack.lines)
+
+
+def _notable(tally: _Tally) -> list[str]:
+    least = _LEAST_BELOW * tally.samples
+    return [name for name, count in tally.below.most_common(_BELOW) if count >= least]
 
 
 def _callers(outer: Iterable[Frame]) -> list[str]:

@@ -2,6 +2,7 @@
 
 from dea.contracts.arguments import ProfileCpu
 from dea.rules import cpu
+from dea.tools.by_runtime import observe_each
 from dea.tools.run import Run
 from dea.tools.tool import Tool
 
@@ -10,7 +11,7 @@ async def profile_cpu(arguments: ProfileCpu, run: Run) -> None:
     request = await run.request(
         arguments.duration_s, whole_family=True, consent=bool(arguments.consent)
     )
-    await run.observe(request)
+    await observe_each(run, request)
     run.judge(cpu.RULES)
 
 

@@ -1,0 +1,75 @@
+"""What dumps of native stacks have in common, whichever program took them."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Any
+
+from dea.contracts.data import Frame, Stack
+from dea.profile.pictures import Picture
+from dea.profile.stacks import said
+from dea.profile.states import parse_names, parse_states
+from dea_linux.native_code import is_interpreter, is_own_function, is_own_module, short_name
+
+
+@dataclass
+class NativeFrame:
+    """One call as a program told it; `function` is empty when it has no name."""
+
+    function: str
+    module: str = ""
+    address: int = 0
+    file: str | None = None
+    line: int | None = None
+
+
+def picture(
+    pid: int,
+    tid: int,
+    frames: Sequence[NativeFrame],
+    lines: tuple[int, int],
+    states: str,
+    noted: Mapping[str, Any],
+) -> Picture:
+    """One thread's stack, with what the kernel said of the thread just before."""
+    executable = next((one["executable"] for one in noted["family"] if one["pid"] == pid), "")
+    state = parse_states(states).get(tid)
+    stack = Stack(
+        pid=pid,
+        tid=tid,
+        thread=said(parse_names(states).get(tid, "thread"), 40),
+        frames=[_frame(frame, executable, noted["runtime"]) for frame in frames],
+        state=state,
+        on_cpu=None if state is None else state == "R",
+    )
+    return Picture(stack, lines)
+
+
+def limitations(noted: Mapping[str, Any], program: str) -> list[str]:
+    return list(_limitations(noted, program))
+
+
+def _limitations(noted: Mapping[str, Any], program: str) -> Iterator[str]:
+    yield f"one moment only; {program} took {noted['took_s'] * 1000:.0f} ms, the threads paused meanwhile"
+    interpreters = sorted(
+        {one["comm"] for one in noted["family"] if is_interpreter(one["executable"])}
+    )
+    if interpreters:
+        names = ", ".join(interpreters)
+        yield f"these are functions of the interpreter ({names}), not of the program that it runs"
+    yield from (f"not all processes could be read: {failure}" for failure in noted["failures"])
+    if noted["left_out"]:
+        yield f"{noted['left_out']} more processes were not looked at"
+
+
+def _frame(frame: NativeFrame, executable: str, runtime: str | None) -> Frame:
+    where = PurePosixPath(frame.module).name or "unknown code"
+    function = short_name(frame.function.split("@", 1)[0]) or f"{where} at 0x{frame.address:x}"
+    own = is_own_module(frame.module, executable)
+    return Frame(
+        function=said(function),
+        file=said(frame.file, 300) if frame.file else None,
+        line=frame.line,
+        module=said(frame.module) or None,
+        own=own and is_own_function(function, frame.file, runtime),
+    )
