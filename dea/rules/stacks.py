@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from dea.contracts.data import LockWait, Metric, Stack
-from dea.contracts.data.causes import Cause
+from dea.contracts.data.causes import MEANING, Cause
 from dea.rules.draft import Cited, Draft, Facts, Rule
 
 _ALWAYS = 0.9  # of the waiters' time, for a wait that may be called permanent
@@ -71,20 +71,9 @@ def overview(facts: Facts) -> Iterator[Draft]:
         running = [stack for stack in stacks if stack.data.on_cpu]
         shown = running or _main_first(stacks)
         where = "; ".join(_line(facts, stack) for stack in shown[:_LISTED])
-        count = (
-            f"{len(running)} of {_threads(len(stacks))}" if running else f"{_threads(len(stacks))}"
-        )
-        if running:
-            state = "is on the CPU" if len(running) == 1 else "are on the CPU"
-        else:
-            state = (
-                "waits, it is not on the CPU"
-                if len(stacks) == 1
-                else "all wait, none is on the CPU"
-            )
         yield Draft(
             severity="info",
-            summary=f"{count} of process {pid} {state}: {where}",
+            summary=f"in process {pid} {_count(len(running), len(stacks))}: {where}",
             evidence_ids=[stack.id for stack in shown[:_LISTED]],
             confidence="observed",
             weight=0.1,
@@ -162,14 +151,13 @@ def _line(facts: Facts, stack: Cited[Stack]) -> str:
 
 
 def _wait(facts: Facts, stack: Stack) -> str:
-    """` (waits for lock mutex 0x1)`, when something told what it waits for."""
+    """` (waits for pthread mutex 0x1)`, when something told what it waits for."""
     for metric in facts.of(Metric):
         data = metric.data
         if data.name == "thread_wait" and (data.pid, data.tid) == (stack.pid, stack.tid):
             parts = [part for part in data.parts if not _is_running(part.cause)]
             if parts:
-                on = f" {parts[0].object}" if parts[0].object else ""
-                return f" (waits: {parts[0].cause}{on})"
+                return f" (waits for {parts[0].object or MEANING[parts[0].cause].split(':')[0]})"
     return ""
 
 
@@ -196,6 +184,14 @@ def _places(stacks: Sequence[Cited[Stack]]) -> str:
 
 def _main_first(stacks: Sequence[Cited[Stack]]) -> list[Cited[Stack]]:
     return sorted(stacks, key=lambda stack: stack.data.tid != stack.data.pid)
+
+
+def _count(running: int, all_threads: int) -> str:
+    if all_threads == 1:
+        return "the only thread is on the CPU" if running else "the only thread waits"
+    if not running:
+        return f"all {all_threads} threads wait, none is on the CPU"
+    return f"{running} of {all_threads} threads {'is' if running == 1 else 'are'} on the CPU"
 
 
 def _threads(count: int) -> str:
