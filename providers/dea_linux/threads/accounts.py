@@ -98,10 +98,17 @@ def _waits(
             goes_on = same and last is not None and last[1].runs == look.runs
             if not goes_on:
                 began_ms = look.at_ms
-                share.episodes += max(1, look.runs - last[1].runs) if same and last else 1
+                share.episodes += _episodes(look, last[1] if same and last else None)
             share.longest_ms = max(share.longest_ms, round(look.until_ms - began_ms + interval_ms))
         last = (wait, look)
     return list(shares.values())
+
+
+def _episodes(look: Look, before: Look | None) -> int:
+    """Waits that are shorter than a sample show only in how often the thread ran in between."""
+    if before is None or look.samples > 1 or before.samples > 1:
+        return 1
+    return max(1, look.runs - before.runs)
 
 
 def _key(wait: Wait) -> Wait:

@@ -88,7 +88,7 @@ def _is_shared_lock(lock: Lock, python_pids: set[int]) -> bool:
 
 
 def _fact(stored: Stored, lock: Lock) -> Fact:
-    kind = "pthread mutex" if lock.owner else "lock"
+    kind = "pthread mutex" if lock.owner else "futex"
     share = sum(lock.waiters.values()) / len(lock.waiters)
     name = safe(stored.thread_name(lock.owner)) if lock.owner else None
     does = lock.owner_does.most_common(1)[0][0] if lock.owner_does else None

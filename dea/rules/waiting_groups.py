@@ -1,0 +1,67 @@
+"""Waits that are worth a word, those of several threads for one thing told as one."""
+
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from dea.contracts.data import Cause, Part
+from dea.contracts.finding import Severity
+from dea.rules.places import Place
+from dea.rules.thread_view import RUNNING, ThreadTime, View
+
+NOTICED, MUCH, MOST = 0.2, 0.25, 0.7  # of a thread's wall time
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """Threads of one process that wait for the same thing; `part` is the longest wait of all."""
+
+    threads: list[ThreadTime]
+    thread: ThreadTime
+    part: Part
+    place: Place | None
+    peers: tuple[int, ...]
+
+    @property
+    def who(self) -> str:
+        if len(self.threads) == 1:
+            return f"{self.thread.title} of pid {self.thread.pid}"
+        return f"{len(self.threads)} threads of pid {self.thread.pid}"
+
+    @property
+    def at(self) -> str:
+        return f", at {self.place.text}" if self.place else ""
+
+    @property
+    def ids(self) -> list[str]:
+        places = [self.place.id] if self.place else []
+        return [*(thread.id for thread in self.threads), *places]
+
+    @property
+    def next(self) -> tuple[str, ...]:
+        return () if self.place else ("dump_stacks",)
+
+    def severity(self, view: View) -> Severity:
+        """A side thread that waits while the main thread works does not make much slow."""
+        mains = [thread for thread in view.of(self.thread.pid) if thread.is_main]
+        main_works = any(main.share(*RUNNING, "runnable") >= 0.5 for main in mains)
+        if self.part.share < MUCH:
+            return "info"
+        side = main_works and not any(thread.is_main for thread in self.threads)
+        return "high" if self.part.share >= MOST and not side else "warn"
+
+
+def waits(view: View, fits: Callable[[Part], bool]) -> list[Waiting]:
+    """Noticeable waits that fit, those of one process for one thing together; the longest first."""
+    groups: dict[tuple[int, Cause, str], list[tuple[ThreadTime, Part]]] = defaultdict(list)
+    for thread in view.threads:
+        for part in thread.parts:
+            if part.share >= NOTICED and fits(part):
+                groups[thread.pid, part.cause, part.object or ""].append((thread, part))
+    found: list[Waiting] = []
+    for group in groups.values():
+        thread, part = max(group, key=lambda pair: pair[1].share)
+        peers = dict.fromkeys(pid for _, each in group for pid in each.peer_pids)
+        place = thread.place(part)
+        found.append(Waiting([t for t, _ in group], thread, part, place, tuple(peers)))
+    return sorted(found, key=lambda waiting: -waiting.part.share)
