@@ -5,7 +5,7 @@ provider and every rule.
 """
 
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise
 
@@ -17,7 +17,8 @@ _SHORTEST_S = 0.5
 _FEWEST = 4
 _STRETCHES = 18
 _BLOCKS = 6
-_T_95 = (0.0, 12.71, 4.30, 3.18, 2.78, 2.57)  # Student's t, two-sided, by degrees of freedom
+# Student's t, two-sided 95 %, by degrees of freedom.
+_T_95 = (0.0, 12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31)
 _FALL = 0.4  # of the range: what falls that far is no growth
 _SLOWED = 1 / 3  # of its first third's slope
 _STOPPED = 3.0  # quiet for so many times its longest pause before
@@ -65,9 +66,10 @@ def trend(points: Sequence[Point], grain: float) -> Trend:
     the sum of all that happened before: a fit that takes its samples as independent is far too
     sure. It is wider than need be for plain noise, and a single step never excludes zero.
     """
+    points = [points[0], *(after for before, after in pairwise(points) if after[0] > before[0])]
     if len(points) < _FEWEST or points[-1][0] - points[0][0] < _SHORTEST_S:
         return Trend(0.0, 0.0, 0.0, "short")
-    floor = _by_stretch(points, _STRETCHES, min)
+    floor = _by_stretch(points, _STRETCHES)
     slope = _theil_sen(floor)
     low, high = _interval(floor, slope, grain)
     return Trend(slope, low, high, _shape(points, floor, (low, high), grain))
@@ -90,15 +92,15 @@ def largest_fall(values: Sequence[float]) -> float:
     return fall
 
 
-def _by_stretch(
-    points: Sequence[Point], count: int, level: Callable[[list[float]], float]
-) -> list[Point]:
-    """The window as at most `count` stretches, each with its mean time and its level."""
-    count = min(count, len(points))
-    cuts = [round(i * len(points) / count) for i in range(count + 1)]
-    stretches = [points[begin:end] for begin, end in pairwise(cuts)]
+def _by_stretch(points: Sequence[Point], count: int) -> list[Point]:
+    """About `count` stretches of equally many points, each with its mean time and lowest value.
+
+    Of points that do not fill a stretch the earliest are left out.
+    """
+    size = max(1, round(len(points) / count))
+    stretches = [points[at : at + size] for at in range(len(points) % size, len(points), size)]
     return [
-        (statistics.fmean(at_s for at_s, _ in some), level([value for _, value in some]))
+        (statistics.fmean(at_s for at_s, _ in some), min(value for _, value in some))
         for some in stretches
     ]
 
@@ -113,7 +115,7 @@ def _theil_sen(points: Sequence[Point]) -> float:
 
 def _interval(floor: Sequence[Point], slope: float, grain: float) -> tuple[float, float]:
     """95 % of the mean difference between blocks, widened to hold the slope and half a grain."""
-    rates = _rates(_by_stretch(floor, _BLOCKS, min))
+    rates = _rates(_by_stretch(floor, _BLOCKS))
     mean = statistics.fmean(rates)
     half = _T_95[len(rates) - 1] * statistics.stdev(rates) / len(rates) ** 0.5
     half = max(half, grain / 2 / (floor[-1][0] - floor[0][0]))

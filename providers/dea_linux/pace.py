@@ -13,15 +13,16 @@ class Pace:
     def __init__(self, every_s: float, share: float = 0.02) -> None:
         self._every_s = every_s
         self._share = share
+        self._last_s = 0.0
         self._next_s = 0.0
         self.cost_s = 0.0  # of the dearest look so far
 
     def due(self) -> bool:
         return time.monotonic() >= self._next_s
 
-    def reset(self) -> None:
-        """Let it be due at once: the last look of a window is worth its cost."""
-        self._next_s = 0.0
+    def hurry(self, every_s: float) -> None:
+        """Let the next look, the last of a window, be due whatever looks cost."""
+        self._next_s = min(self._next_s, self._last_s + every_s)
 
     def look(self, at: Callable[[], T]) -> T:
         """Take the look now, and learn from it when the next is due."""
@@ -31,4 +32,5 @@ class Pace:
         finally:
             took_s = time.monotonic() - began_s
             self.cost_s = max(self.cost_s, took_s)
+            self._last_s = began_s
             self._next_s = began_s + max(self._every_s, took_s / self._share)

@@ -16,7 +16,7 @@ from dea_linux.files.peers import Peer
 from dea_linux.files.replay import Details, Look
 
 _NUMBERS = 10
-_LOOKS = 12
+_LOOKS = 24  # more than a window has
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,10 @@ from dea_linux.sockets import snapshot
 from dea_linux.sockets.roles import EPHEMERAL_FROM, listening_ports, role_of, unix_role_of
 
 
+# Connections in TIME_WAIT (6) and not yet accepted (12) have no inode, and there may be thousands.
+_HELD = netlink.ALL_STATES & ~(1 << 6 | 1 << 12)
+
+
 @dataclass(frozen=True)
 class Peer:
     """`name`: "tcp to 10.0.0.7:5432"; clients of one listener and ephemeral ports are alike."""
@@ -61,7 +65,7 @@ def parse(text: str) -> dict[int, Peer]:
 
 
 def _inet(pid: int, inodes: Collection[int]) -> Iterator[tuple[int, Peer]]:
-    sockets = snapshot.take(pid).sockets()
+    sockets = snapshot.take(pid, _HELD).sockets()
     listening = listening_ports(sockets)
     for sock in sockets:
         if sock.inode in inodes:

@@ -48,9 +48,9 @@ class Watch:
             self._peers.ask(self.pid, new)
 
     def end(self) -> None:
-        for pace in self._paces.values():
-            pace.reset()
         if not self.ended:
+            for pace in self._paces.values():
+                pace.hurry(self.every_s / 2)
             self.look()
             self._peers.ask(self.pid, self._sockets())
         self.facts = {
