@@ -24,6 +24,7 @@ ERAS = ("legacy", "2026-07-28")
 
 Structured = dict[str, Any]
 Connect = Callable[[], Client]
+Checked = Callable[[CallToolResult], Structured]
 
 
 @pytest.fixture(params=ERAS)
@@ -37,7 +38,7 @@ def connect(request: pytest.FixtureRequest) -> Connect:
 
 
 @pytest.fixture(scope="session")
-def checked() -> Callable[[CallToolResult], Structured]:
+def checked() -> Checked:
     """The structured content of a call, which must be an exact ToolResult whatever happened."""
     schema = json.loads((SCHEMAS / "tool_result.schema.json").read_text(encoding="utf-8"))
 

@@ -1,7 +1,6 @@
 """tools/list and tools/call, as a client of either era sees them."""
 
 import json
-from collections.abc import Callable
 from typing import Any
 
 import anyio
@@ -17,10 +16,9 @@ from dea.rules.draft import Draft
 from dea.tools import catalog
 from dea.tools.run import Run
 from tests.real.targets import Target
-from tests.server.conftest import Connect, StandIn, Structured
+from tests.server.conftest import Checked, Connect, StandIn
 
 pytestmark = pytest.mark.anyio
-Checked = Callable[[CallToolResult], Structured]
 
 
 async def test_every_tool_of_the_catalog_is_listed_as_it_describes_itself(connect: Connect) -> None:
