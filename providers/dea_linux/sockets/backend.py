@@ -4,7 +4,7 @@ import json
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import anyio
 
@@ -32,9 +32,9 @@ class Look:
 class SocketsDiag(LinuxBackend):
     """sock_diag in the target's network namespace, and the descriptors of its processes."""
 
-    name = "sockets.diag"
-    tool = "inspect_sockets"
-    rank = 10
+    name: ClassVar[str] = "sockets.diag"
+    tool: ClassVar[str] = "inspect_sockets"
+    rank: ClassVar[int] = 10
 
     async def observe(self, request: Request, instruments: Instruments) -> dict[str, Any]:
         window_s = request.duration_s or _WINDOW_S

@@ -5,7 +5,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, ClassVar
 
 import anyio
 
@@ -34,9 +34,9 @@ class SocketsPort(LinuxBackend):
     Needs `request.options["port"]`. With no live pid it looks at DEA's own namespace.
     """
 
-    name = "sockets.port"
-    tool = "port_busy"
-    rank = 10
+    name: ClassVar[str] = "sockets.port"
+    tool: ClassVar[str] = "port_busy"
+    rank: ClassVar[int] = 10
 
     async def observe(self, request: Request, instruments: Instruments) -> dict[str, Any]:
         port = request.options.get("port")

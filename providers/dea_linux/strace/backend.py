@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import anyio
 
@@ -29,12 +29,12 @@ _CATEGORIES = {  # strace(1), -e trace=; a question mark lets a call be unknown 
 class StraceTrace(LinuxBackend):
     """Every call with its arguments, result and time. The dearest way to see system calls."""
 
-    name = "strace.trace"
-    tool = "trace_syscalls"
-    rank = 50
-    programs = ("strace",)
-    install_hint = "apt-get install strace"
-    traces = True
+    name: ClassVar[str] = "strace.trace"
+    tool: ClassVar[str] = "trace_syscalls"
+    rank: ClassVar[int] = 50
+    programs: ClassVar[tuple[str, ...]] = ("strace",)
+    install_hint: ClassVar[str] = "apt-get install strace"
+    traces: ClassVar[bool] = True
 
     async def observe(self, request: Request, instruments: Instruments) -> dict[str, Any]:
         pids = request.pids[:_PIDS]
