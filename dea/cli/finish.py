@@ -8,6 +8,7 @@ from dea.cli.process_table import show_processes
 from dea.cli.streams import complain, say
 from dea.contracts.data import ProcessList, ReadinessData
 from dea.contracts.result import ToolResult
+from dea.contracts.session import Session
 from dea.errors import DeaError
 from dea.store import home
 from dea.tools.brief import brief
@@ -49,8 +50,14 @@ def _for_people(result: ToolResult, report: Path | None) -> None:
     else:
         from dea.cli.render import show_result
 
-        folder = home.sessions_folder() / result.session_id if result.session_id else None
-        show_result(result, folder, report)
+        show_result(result, _index(result), report)
+
+
+def _index(result: ToolResult) -> Session | None:
+    try:
+        return home.find(result.session_id).read() if result.session_id else None
+    except DeaError:  # what was found is shown all the same
+        return None
 
 
 def _for_machines(result: ToolResult, full: bool) -> ToolResult:

@@ -12,17 +12,18 @@ from dea.cli.screen import heading, plain, severity, show
 from dea.contracts.evidence import Evidence
 from dea.contracts.finding import Finding
 from dea.contracts.result import ToolResult
+from dea.contracts.session import Session
 
 _EVIDENCE_SHOWN = 25
 
 
-def show_result(result: ToolResult, folder: Path | None, report: Path | None = None) -> None:
-    """Print it. `folder` is the session's, `report` the report that was written."""
-    show(_parts(result, folder, report))
+def show_result(result: ToolResult, session: Session | None, report: Path | None = None) -> None:
+    """Print it. `session` is the one it belongs to, `report` the report that was written."""
+    show(_parts(result, session, report))
 
 
 def _parts(
-    result: ToolResult, folder: Path | None, report: Path | None
+    result: ToolResult, session: Session | None, report: Path | None
 ) -> Iterator[RenderableType]:
     yield _target(result)
     yield ""
@@ -37,9 +38,9 @@ def _parts(
         for text in result.limitations:
             yield _item(plain(text))
         yield ""
-    yield from _next(result)
-    if folder is not None:
-        yield plain(f"Session  {folder}")
+    if session is not None:
+        yield from _next(result.suggested_next, session)
+        yield plain(f"Session  {session.dir}")
     if report is not None:
         yield plain(f"Report   {report}")
 
@@ -98,13 +99,17 @@ def _evidence_table(evidence: Sequence[Evidence]) -> Table:
     return table
 
 
-def _next(result: ToolResult) -> Iterator[RenderableType]:
-    if not result.suggested_next or not result.session_id:
+def _next(tools: Sequence[str], session: Session) -> Iterator[RenderableType]:
+    """Command lines; a session that is closed cannot look any more, so they name the target."""
+    if not tools:
         return
+    target = session.target
+    subject = f"-- {target.id}" if target.kind == "command" else str(target.pid or target.id)
     yield heading("To learn more")
-    for tool in result.suggested_next:
+    for tool in tools:
         command = "why" if tool == "investigate" else tool.replace("_", "-")
-        yield _item(plain(f"dea {command} {result.session_id}"))
+        on = session.id if session.state == "attached" else subject
+        yield _item(plain(f"dea {command} {on}"))
     yield ""
 
 

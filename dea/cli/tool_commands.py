@@ -14,7 +14,7 @@ from dea.cli.options import arguments_from, keyword, parameters_of
 from dea.cli.progress import progress_on_stderr
 from dea.contracts.arguments import InSession
 from dea.tools import catalog
-from dea.tools.invoke import invoke
+from dea.tools.invoke import check_arguments, invoke
 from dea.tools.tool import Tool
 
 # These speak of a session that is there already; for others a target is attached to first.
@@ -66,6 +66,7 @@ def _command(tool: Tool[Any]) -> Callable[..., int]:
         with progress_on_stderr(tool.name) as progress:
             if _takes_target(tool):
                 named = subject_of(subject, context.obj)
+                check_arguments(tool, {"session_id": "-", **arguments})  # before we attach
                 result = run_interruptible(lambda: ask(tool.name, named, arguments, progress))
             else:
                 given = arguments | _naming(tool, subject, context.obj)

@@ -1,13 +1,11 @@
 """The processes that could be a target, the busiest first."""
 
-import os
 from pathlib import Path
 
 from dea.contracts.arguments import ListProcesses
 from dea.contracts.data import ProcessList, ProcessRow
 from dea.contracts.evidence import Fact
 from dea.contracts.scrub import one_line
-from dea.contracts.target import Runtime
 from dea.targets import listing
 from dea.targets.resolve import command_line
 from dea.targets.runtime import detect_runtime
@@ -24,8 +22,7 @@ async def list_processes(arguments: ListProcesses, run: Run) -> None:
         found = listing.matching(arguments.filter, found)
     ranked = await listing.busiest(found, _LOOK_S)
     shown = ranked[: arguments.limit]
-    runtimes: dict[tuple[int, int], Runtime] = {}
-    rows = [_row(seen, share, runtimes) for seen, share in shown]
+    rows = [_row(seen, share) for seen, share in shown]
     run.cite(Fact(ProcessList(total=len(ranked), processes=rows), _summary(len(ranked), rows)))
     if len(ranked) > len(rows):
         run.limit(f"{len(ranked) - len(rows)} more match; use filter, or a larger limit")
@@ -34,7 +31,7 @@ async def list_processes(arguments: ListProcesses, run: Run) -> None:
     run.suggested_next.append("attach")
 
 
-def _row(seen: listing.Seen, share: float, runtimes: dict[tuple[int, int], Runtime]) -> ProcessRow:
+def _row(seen: listing.Seen, share: float) -> ProcessRow:
     return ProcessRow(
         pid=seen.pid,
         ppid=seen.ppid,
@@ -42,21 +39,9 @@ def _row(seen: listing.Seen, share: float, runtimes: dict[tuple[int, int], Runti
         user=seen.user(),
         cpu_share=round(share, 2),
         rss_bytes=seen.rss_bytes,
-        runtime=_runtime(seen.pid, runtimes),
+        runtime=detect_runtime(seen.pid),
         cmdline=one_line(command_line(seen.pid), _ARGUMENTS_KEPT),
     )
-
-
-def _runtime(pid: int, known: dict[tuple[int, int], Runtime]) -> Runtime:
-    """The executable is searched once, however many processes run it."""
-    try:
-        status = os.stat(f"/proc/{pid}/exe")
-    except OSError:
-        return "unknown"
-    key = (status.st_dev, status.st_ino)
-    if key not in known:
-        known[key] = detect_runtime(pid)
-    return known[key]
 
 
 def _summary(total: int, rows: list[ProcessRow]) -> str:
