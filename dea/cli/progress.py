@@ -22,7 +22,8 @@ def progress_on_stderr(what: str) -> Generator[Progress]:
     with Console(stderr=True).status(escape(what)) as status:
 
         async def report(fraction: float, message: str) -> None:
+            doing = message if what in message else f"{what}: {message}"
             done = f" {fraction:.0%}" if fraction else ""
-            status.update(escape(f"{what}: {one_line(message, 60)}{done}"))
+            status.update(escape(one_line(doing, 70) + done))
 
         yield report

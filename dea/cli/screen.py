@@ -40,5 +40,9 @@ def heading(text: str) -> Text:
 def _console() -> Console:
     is_piped = not sys.stdout.isatty() and "COLUMNS" not in os.environ
     return Console(
-        file=sys.stdout, width=_WIDTH_IN_A_PIPE if is_piped else None, highlight=False, emoji=False
+        file=sys.stdout,
+        width=_WIDTH_IN_A_PIPE if is_piped else None,
+        color_system=None if os.environ.get("NO_COLOR") else "auto",  # no bold either
+        highlight=False,
+        emoji=False,
     )

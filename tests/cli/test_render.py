@@ -118,5 +118,5 @@ def test_colour_is_for_terminals(monkeypatch: pytest.MonkeyPatch) -> None:
         terminal = Terminal()
         monkeypatch.setattr("sys.stdout", terminal)
         finish(result(), as_json=False)
-        assert ("\x1b[1;31m" in terminal.getvalue()) is expected
+        assert ("\x1b[" in terminal.getvalue()) is expected
         monkeypatch.setenv("NO_COLOR", "1")
