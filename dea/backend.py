@@ -13,7 +13,7 @@ from dea.contracts.target import Runtime, Target
 
 @dataclass(frozen=True)
 class Host:
-    """What this host allows, read once per process. `programs` maps a name to its path."""
+    """What this host allows. `programs` maps a name to its path."""
 
     os: str
     kernel: str

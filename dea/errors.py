@@ -1,5 +1,7 @@
 """What can go wrong, each with what to do about it. Caught in the CLI's main and the tool wrapper."""
 
+from typing import cast
+
 
 class DeaError(Exception):
     """Something the user can act on: `str(error)` says what happened, `remedy` what to do next."""
@@ -21,6 +23,10 @@ class TargetError(DeaError):
     """The target does not exist, is not what it was, or cannot be examined."""
 
 
+class TracedError(TargetError):
+    """Somebody else traces the target, so what needs ptrace cannot look; the rest can."""
+
+
 class SessionError(DeaError):
     """A session, run or artifact is unknown or unreadable."""
 
@@ -35,3 +41,11 @@ class BackendError(DeaError):
 
 class ConsentError(DeaError):
     """What was asked for needs the user's consent."""
+
+
+def root_of(error: Exception) -> Exception:
+    """What went wrong inside the groups that tasks run side by side make of it."""
+    while isinstance(error, ExceptionGroup):
+        leaves = cast("ExceptionGroup[Exception]", error).exceptions
+        error = next((leaf for leaf in leaves if isinstance(leaf, DeaError)), leaves[0])
+    return error

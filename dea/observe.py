@@ -1,8 +1,11 @@
 """Lets one backend look at a target: guarded before, recorded meanwhile, proven undone after."""
 
+import contextlib
 import json
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+import sys
+import traceback
+from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -10,14 +13,17 @@ import anyio
 
 from dea.backend import Backend, Observation, Parsed, ProgramResult, Request
 from dea.contracts.artifact import Artifact, ArtifactKind
-from dea.errors import BackendError, StoreError
+from dea.errors import BackendError, DeaError, root_of
 from dea.process import identity
 from dea.process.runner import run_program
+from dea.process.tracing import tracing
+from dea.store.atomic import make_file, write_json, write_raw
 from dea.store.session import RunSlot, StoredSession
 
 Progress = Callable[[float, str], Awaitable[None]]
 
-_tracing: dict[int, anyio.Lock] = {}  # one tracer at a time per target
+_LOOK_LIMIT_S = 120.0  # beyond the time that was asked for; no backend needs that long
+_PARSE_LIMIT_S = 120.0
 
 
 @dataclass
@@ -27,35 +33,27 @@ class Recorder:
     session: StoredSession
     slot: RunSlot
     backend: str
-    programs: dict[str, Path]
+    programs: Mapping[str, Path]
     report: Progress
+    nth: int = 1  # it may look several times in one run
     saved: dict[str, tuple[Path, ArtifactKind]] = field(
         default_factory=dict[str, tuple[Path, ArtifactKind]]
     )
     truncated: set[str] = field(default_factory=set[str])
     commands: list[list[str]] = field(default_factory=list[list[str]])  # what it ran, to repeat it
 
+    def file(self, name: str) -> Path:
+        again = "" if self.nth == 1 else f"-{self.nth}"
+        return self.session.artifacts / f"{self.slot.number:03}-{self.backend}{again}.{name}"
+
     def path(self, name: str, kind: ArtifactKind = "raw_text") -> Path:
-        path = self.session.artifacts / f"{self.slot.number:03}-{self.backend}.{name}"
-        try:
-            path.touch(mode=0o600)
-        except OSError as error:
-            raise StoreError(
-                f"cannot write {path}: {error.strerror}",
-                "Free some space or set DEA_HOME elsewhere",
-            ) from error
+        path = make_file(self.file(name))
         self.saved[name] = (path, kind)
         return path
 
     def save(self, name: str, data: bytes | str, kind: ArtifactKind = "raw_text") -> None:
         path = self.path(name, kind)
-        try:
-            path.write_bytes(data.encode("utf-8", "replace") if isinstance(data, str) else data)
-        except OSError as error:
-            raise StoreError(
-                f"cannot write {path}: {error.strerror}",
-                "Free some space or set DEA_HOME elsewhere",
-            ) from error
+        write_raw(path, data.encode("utf-8", "replace") if isinstance(data, str) else data)
 
     async def run(
         self,
@@ -90,89 +88,92 @@ class Recorder:
                 truncated=name in self.truncated or None,
             )
             for name, (path, kind) in self.saved.items()
+            if path.is_file()
         ]
 
 
 async def observe(
-    backend: Backend, request: Request, recorder: Recorder, start_ticks: dict[int, int]
+    backend: Backend, request: Request, recorder: Recorder, start_ticks: Mapping[int, int]
 ) -> Parsed:
     """Look, store, check that nothing of ours is left in the target, parse.
 
-    `start_ticks` tells which process each pid was when the session began.
+    `start_ticks` tells which process each pid was when the session began. Raises TargetError when
+    the target is not there (any more), BackendError when the backend could not look or read.
     """
-    for pid in request.pids:
-        identity.require_same(pid, start_ticks.get(pid))
-    if backend.traces:
-        lock = _tracing.setdefault(request.pid, anyio.Lock())
-        async with lock:
-            facts = await _trace(backend, request, recorder)
-    else:
-        facts = await backend.observe(request, recorder)
-    _index(backend, request, recorder, facts)
+    request = _without_ended(request, start_ticks)
+    facts = await _look(backend, request, recorder)
     observation = Observation(
         backend=backend.name,
         tool=backend.tool,
         pid=request.pid,
         files={name: path.read_bytes() for name, (path, _) in recorder.saved.items()},
-        facts=facts,
+        facts=_index(backend, request, recorder, facts),
     )
-    parsed = await anyio.to_thread.run_sync(backend.parse, observation)
+    parsed = await _parse(backend, observation)
     for product in parsed.products:
         recorder.save(product.name, product.data, product.kind)
-    recorder.session.record_hashes([path for path, _ in recorder.saved.values()])
     return parsed
 
 
-async def _trace(backend: Backend, request: Request, recorder: Recorder) -> dict[str, Any]:
-    """Observe with ptrace, and prove that the target runs on untraced."""
+def _without_ended(request: Request, start_ticks: Mapping[int, int]) -> Request:
+    """Descendants come and go, also between the choice of pids and the look; the target must not."""
+    alive = tuple(p for p in request.pids if identity.is_same(p, start_ticks.get(p)))
     for pid in request.pids:
-        identity.require_untraced(pid)
-    stopped_before = {pid for pid in request.pids if identity.state(pid) == "T"}
-    left = ""
+        if pid not in alive and (pid == request.target.pid or not alive):
+            identity.require_same(pid, start_ticks.get(pid))
+    return replace(request, pids=alive)
+
+
+async def _look(backend: Backend, request: Request, recorder: Recorder) -> dict[str, Any]:
+    limit_s = request.duration_s + _LOOK_LIMIT_S
+    with anyio.move_on_after(limit_s), _as_backend_error(f"{backend.name} could not look"):
+        if not backend.traces:
+            return await backend.observe(request, recorder)
+        async with tracing(request.pids, backend.name):
+            facts = await backend.observe(request, recorder)
+        return {**facts, "detached": True}
+    raise BackendError(f"{backend.name} gave no answer within {limit_s:.0f} s")
+
+
+async def _parse(backend: Backend, observation: Observation) -> Parsed:
+    """In a thread, so that other runs go on; one that is cut short is left to end by itself."""
+    with anyio.move_on_after(_PARSE_LIMIT_S), _as_backend_error(f"{backend.name}: not readable"):
+        return await anyio.to_thread.run_sync(backend.parse, observation, abandon_on_cancel=True)
+    raise BackendError(f"what {backend.name} saw could not be read within {_PARSE_LIMIT_S:.0f} s")
+
+
+@contextlib.contextmanager
+def _as_backend_error(what: str) -> Generator[None]:
+    """A fault in one backend must not keep the next one from looking."""
     try:
-        facts = await backend.observe(request, recorder)
-    finally:
-        with anyio.CancelScope(shield=True):
-            left = await _left_behind(request.pids, stopped_before)
-    if left:
-        raise BackendError(f"{backend.name} did not let go of the target: {left}")
-    return {**facts, "detached": True}
+        yield
+    except Exception as error:
+        found = root_of(error)
+        if isinstance(found, DeaError):
+            raise found from error
+        if isinstance(found, OSError):
+            place = f" ({found.filename})" if found.filename else ""
+            raise BackendError(f"{what}: {found.strerror or found}{place}") from error
+        traceback.print_exc(file=sys.stderr)
+        raise BackendError(f"{what}: {type(found).__name__}: {found}") from error
 
 
-async def _left_behind(pids: Sequence[int], stopped_before: set[int]) -> str:
-    """What is still wrong with a target shortly after its tracer ended; empty when all is well."""
-    problem = ""
-    for _ in range(20):
-        problem = "; ".join(_troubles(pids, stopped_before))
-        if not problem:
-            break
-        await anyio.sleep(0.02)
-    return problem
-
-
-def _troubles(pids: Sequence[int], stopped_before: set[int]) -> list[str]:
-    found: list[str] = []
-    for pid in pids:
-        if tracer := identity.tracer_of(pid):
-            found.append(f"process {pid} is still traced by {tracer}")
-        if identity.state(pid) in ("T", "t") and pid not in stopped_before:
-            found.append(f"process {pid} is stopped")
-    return found
-
-
-def _index(backend: Backend, request: Request, recorder: Recorder, facts: dict[str, Any]) -> None:
-    """Store what replay needs besides the raw files."""
-    files = {name: path.name for name, (path, _) in recorder.saved.items()}
+def _index(
+    backend: Backend, request: Request, recorder: Recorder, facts: dict[str, Any]
+) -> dict[str, Any]:
+    """Store what replay needs besides the raw files. Returns the facts as a replay reads them."""
     document = {
         "backend": backend.name,
         "tool": backend.tool,
         "pid": request.pid,
         "pids": list(request.pids),
         "commands": recorder.commands,
-        "files": files,
+        "files": {name: path.name for name, (path, _) in recorder.saved.items()},
         "facts": facts,
     }
-    path = recorder.session.artifacts / f"{recorder.slot.number:03}-{backend.name}.observation.json"
-    path.touch(mode=0o600)
-    path.write_text(json.dumps(document, ensure_ascii=False, indent=1))
-    recorder.session.record_hashes([path])
+    path = recorder.file("observation.json")
+    with _as_backend_error(f"{backend.name}: what it noted is no JSON"):
+        write_json(path, document)
+        recorder.session.record_hashes([path])
+        read_back: dict[str, Any] = json.loads(path.read_bytes())["facts"]
+    return read_back

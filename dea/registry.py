@@ -3,9 +3,10 @@
 import functools
 import importlib
 import pkgutil
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.metadata import entry_points
+from types import ModuleType
 
 from dea.backend import Availability, Backend, Host
 from dea.contracts.target import Target
@@ -20,16 +21,20 @@ class Choice:
     passed_over: Sequence[str]
 
 
-@functools.cache
+@dataclass(frozen=True)
+class _Found:
+    backends: tuple[Backend, ...]
+    broken: tuple[str, ...]
+
+
 def backends() -> tuple[Backend, ...]:
     """Every backend of every installed provider: the `BACKENDS` of each of its folders."""
-    found: list[Backend] = []
-    for point in entry_points(group="dea.providers"):
-        package = importlib.import_module(point.value)
-        for folder in pkgutil.iter_modules(package.__path__, f"{point.value}."):
-            if folder.ispkg:
-                found += getattr(importlib.import_module(folder.name), "BACKENDS", ())
-    return tuple(sorted(found, key=lambda backend: (backend.tool, backend.rank, backend.name)))
+    return _found().backends
+
+
+def broken() -> tuple[str, ...]:
+    """Providers and backends that are installed but cannot be used, each with the reason."""
+    return _found().broken
 
 
 def program_names() -> tuple[str, ...]:
@@ -40,7 +45,7 @@ def program_names() -> tuple[str, ...]:
 def choose(tool: str, target: Target, host: Host) -> Choice:
     """Backends of one tool for one target. Raises BackendError when none can run."""
     usable: list[Backend] = []
-    passed_over: list[str] = []
+    passed_over = list(broken())
     for backend in backends():
         if backend.tool != tool:
             continue
@@ -64,3 +69,34 @@ def _fit(backend: Backend, target: Target, host: Host) -> Availability:
     if backend.runtimes and target.runtime not in backend.runtimes:
         return Availability("not_implemented", "for other runtimes")
     return backend.availability(host)
+
+
+@functools.cache
+def _found() -> _Found:
+    """One provider that is broken, or of a third party, must not take the others with it."""
+    by_name: dict[str, Backend] = {}
+    broken: list[str] = []
+    for provider in sorted({point.value for point in entry_points(group="dea.providers")}):
+        for module in _folders(provider, broken):
+            for backend in getattr(module, "BACKENDS", ()):
+                if by_name.setdefault(backend.name, backend) is not backend:
+                    broken.append(f"{module.__name__}: there are two backends {backend.name}")
+    order = sorted(by_name.values(), key=lambda backend: (backend.tool, backend.rank, backend.name))
+    return _Found(tuple(order), tuple(broken))
+
+
+def _folders(provider: str, broken: list[str]) -> Iterator[ModuleType]:
+    package = _import(provider, broken)
+    if package is None:
+        return
+    for folder in pkgutil.iter_modules(package.__path__, f"{provider}."):
+        if folder.ispkg and (module := _import(folder.name, broken)) is not None:
+            yield module
+
+
+def _import(name: str, broken: list[str]) -> ModuleType | None:
+    try:
+        return importlib.import_module(name)
+    except Exception as error:  # noqa: BLE001 (whatever the code of a third party may raise)
+        broken.append(f"{name} cannot be imported: {type(error).__name__}: {error}")
+        return None

@@ -1,6 +1,5 @@
 """Reads what this host allows."""
 
-import functools
 import os
 import platform
 import shutil
@@ -22,9 +21,11 @@ _CAPABILITIES = {
 }
 
 
-@functools.cache
 def read_host(programs: tuple[str, ...]) -> Host:
-    """Host facts, with the paths of those `programs` that are installed."""
+    """Host facts, with the paths of those `programs` that are installed.
+
+    Read anew each time: what was missing may have been installed while a server runs.
+    """
     found = {name: path for name in programs if (path := find_program(name)) is not None}
     return Host(
         os=sys.platform,

@@ -16,8 +16,8 @@ from dea.errors import TargetError
 from dea.process import identity
 
 _KEEPER = Path(__file__).with_name("keeper.py")
-_START_LIMIT_S = 10.0
-_END_LIMIT_S = 3.0
+_START_LIMIT_S = 20.0
+_END_LIMIT_S = 10.0
 _POLL_S = 0.02
 
 
@@ -30,22 +30,33 @@ class Launched:
 
 
 async def launch(argv: Sequence[str], status: Path, stdout: Path, stderr: Path) -> Launched:
-    """Start `argv` in a session of its own. Raises TargetError when it cannot be started."""
-    keeper = subprocess.Popen(
-        [sys.executable, "-I", "-S", str(_KEEPER), str(status), str(stdout), str(stderr), *argv],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
-    with anyio.move_on_after(_START_LIMIT_S):
-        while not status.exists() and keeper.poll() is None:
-            await anyio.sleep(_POLL_S)
-    state = _read(status)
-    if "pid" not in state:
-        reason = state.get("error", "its keeper did not start")
-        raise TargetError(f"cannot start {argv[0]!r}: {reason}", "Check the path and permissions")
-    return Launched(state["pid"], state.get("exit_code"))
+    """Start `argv` in a session of its own. Raises TargetError when it cannot be started.
+
+    Not cut short by a cancellation: it is quick, and a command must not be left without its keeper.
+    """
+    command = [sys.executable, "-I", "-S", str(_KEEPER), str(status), str(stdout), str(stderr)]
+    state = await anyio.to_thread.run_sync(_start_keeper, [*command, *argv])
+    if "error" in state:
+        raise TargetError(
+            f"cannot start {argv[0]!r}: {state['error']}", "Check its path and permissions"
+        )
+    return look(status) or Launched(state["pid"], None)
+
+
+def _start_keeper(command: list[str]) -> dict[str, Any]:
+    try:
+        started = subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+            timeout=_START_LIMIT_S,
+            check=False,
+        )
+    except (OSError, ValueError, subprocess.SubprocessError) as error:
+        return {"error": str(error)}
+    return _object(started.stdout) or {"error": "its keeper did not start"}
 
 
 def look(status: Path) -> Launched | None:
@@ -55,34 +66,57 @@ def look(status: Path) -> Launched | None:
 
 
 async def end(status: Path, start_ticks: int | None) -> Launched | None:
-    """End a launched command and its process group; SIGTERM first, then SIGKILL."""
-    for signal_number in (signal.SIGTERM, signal.SIGKILL):
-        state = look(status)
-        if state is None or state.exit_code is not None:
-            break
-        if start_ticks is None or identity.start_ticks(state.pid) != start_ticks:
-            break  # the pid is somebody else's by now
-        _signal_group(state.pid, signal_number)
-        with anyio.move_on_after(_END_LIMIT_S):
-            while (state := look(status)) and state.exit_code is None and _alive(state.pid):
-                await anyio.sleep(_POLL_S)
+    """End a launched command and all that came of it; SIGTERM first, then SIGKILL.
+
+    `start_ticks` of the command: when its keeper was killed, that alone tells whether the pid is
+    still the command's.
+    """
+    state = _read(status)
+    keeper, ticks = state.get("keeper", 0), state.get("keeper_ticks")
+    if keeper and ticks and identity.is_same(keeper, ticks):
+        await _end_keeper(keeper, ticks)
+    command = state.get("pid", 0)
+    if command and start_ticks and identity.is_same(command, start_ticks):
+        await _end_group(command, start_ticks)
     return look(status)
 
 
-def _alive(pid: int) -> bool:
-    return identity.start_ticks(pid) is not None
-
-
-def _signal_group(pid: int, signal_number: int) -> None:
+async def _end_keeper(keeper: int, ticks: int) -> None:
+    """The keeper knows what came of the command. It is ours, so its end is awaited by its pidfd."""
     try:
-        os.killpg(pid, signal_number)
-    except (ProcessLookupError, PermissionError):
+        pidfd = os.pidfd_open(keeper)
+    except ProcessLookupError:
         return
+    try:
+        if identity.is_same(keeper, ticks):
+            signal.pidfd_send_signal(pidfd, signal.SIGTERM)
+            with anyio.move_on_after(_END_LIMIT_S):
+                await anyio.wait_readable(pidfd)
+    except ProcessLookupError:
+        return
+    finally:
+        os.close(pidfd)
+
+
+async def _end_group(command: int, start_ticks: int) -> None:
+    for signal_number in (signal.SIGTERM, signal.SIGKILL):
+        if identity.is_same(command, start_ticks):
+            os.killpg(command, signal_number)
+        with anyio.move_on_after(_END_LIMIT_S / 2):
+            while identity.is_same(command, start_ticks):
+                await anyio.sleep(_POLL_S)
 
 
 def _read(status: Path) -> dict[str, Any]:
     try:
-        value = json.loads(status.read_bytes())
-    except (OSError, ValueError):
+        return _object(status.read_bytes())
+    except OSError:
+        return {}
+
+
+def _object(text: bytes) -> dict[str, Any]:
+    try:
+        value = json.loads(text)
+    except ValueError:
         return {}
     return cast(dict[str, Any], value) if isinstance(value, dict) else {}

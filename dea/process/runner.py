@@ -1,5 +1,6 @@
 """Runs a program to its end within a time limit and an output cap, in its own process group."""
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -17,6 +18,7 @@ from dea.process.lifeline import die_with_parent
 _STDERR_KEPT_BYTES = 64 * 1024
 _ENDING = ((signal.SIGINT, 1.5), (signal.SIGTERM, 1.0), (signal.SIGKILL, 10.0))
 _CAP_CHECK_S = 0.1
+_PRIVATE = 0o077  # umask: what a program writes into the session is for its owner alone
 
 
 async def run_program(
@@ -37,27 +39,29 @@ async def run_program(
     """
     started = time.monotonic()
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        outputs = (out.fileno(), err.fileno(), writes)
         process = _start(argv, out.fileno(), err.fileno(), env)
-        pidfd = os.pidfd_open(process.pid)
-        truncated = timed_out = False
+        timed_out = False
         try:
-            with anyio.move_on_after(timeout_s) as limit:
-                truncated = await _wait_capped(pidfd, out.fileno(), writes, max_bytes)
-            timed_out = limit.cancelled_caught
+            pidfd = os.pidfd_open(process.pid)
+            try:
+                with anyio.move_on_after(timeout_s) as limit:
+                    await _wait_capped(pidfd, outputs, max_bytes)
+                timed_out = limit.cancelled_caught
+            finally:
+                with anyio.CancelScope(shield=True):
+                    await _end(process, pidfd)
+                os.close(pidfd)
         finally:
-            with anyio.CancelScope(shield=True):
-                await _end(process, pidfd)
-            os.close(pidfd)
-        stdout = _head(out.fileno(), max_bytes)
-        stderr = _head(err.fileno(), _STDERR_KEPT_BYTES).decode("utf-8", "replace")
-    return ProgramResult(
-        returncode=process.returncode,
-        stdout=stdout,
-        stderr=stderr,
-        truncated=truncated,
-        timed_out=timed_out,
-        duration_s=time.monotonic() - started,
-    )
+            _reap(process)
+        return ProgramResult(
+            returncode=-signal.SIGKILL if process.returncode is None else process.returncode,
+            stdout=os.pread(out.fileno(), max_bytes, 0),
+            stderr=os.pread(err.fileno(), _STDERR_KEPT_BYTES, 0).decode("utf-8", "replace"),
+            truncated=_written(*outputs) > max_bytes,
+            timed_out=timed_out,
+            duration_s=time.monotonic() - started,
+        )
 
 
 def _start(
@@ -71,7 +75,8 @@ def _start(
             stderr=stderr,
             env={**os.environ, "LC_ALL": "C.UTF-8", **(env or {})},
             start_new_session=True,
-            preexec_fn=die_with_parent(),  # noqa: PLW1509 (two system calls, no locks, no Python state)
+            umask=_PRIVATE,
+            preexec_fn=die_with_parent(),  # noqa: PLW1509 (three calls, no locks)
         )
     except (OSError, ValueError) as error:
         raise BackendError(
@@ -79,15 +84,20 @@ def _start(
         ) from error
 
 
-async def _wait_capped(pidfd: int, stdout: int, writes: Path | None, max_bytes: int) -> bool:
-    """Wait for the end; True when it was cut short because it wrote too much."""
+async def _wait_capped(pidfd: int, outputs: tuple[int, int, Path | None], max_bytes: int) -> None:
+    """Wait for the end, or until it wrote too much."""
     while not await _exited(pidfd, _CAP_CHECK_S):
-        written = os.fstat(stdout).st_size
-        if writes is not None and writes.exists():
-            written = max(written, writes.stat().st_size)
-        if written > max_bytes:
-            return True
-    return False
+        if _written(*outputs) > max_bytes:
+            return
+
+
+def _written(stdout: int, stderr: int, writes: Path | None) -> int:
+    """Size of the largest of its outputs."""
+    sizes = [os.fstat(stdout).st_size, os.fstat(stderr).st_size]
+    if writes is not None:
+        with contextlib.suppress(OSError):  # not written yet, or replaced this very moment
+            sizes.append(writes.stat().st_size)
+    return max(sizes)
 
 
 async def _exited(pidfd: int, limit_s: float) -> bool:
@@ -105,8 +115,12 @@ async def _end(process: "subprocess.Popen[bytes]", pidfd: int) -> None:
             break
         _signal_group(process.pid, signal_number)
         await _exited(pidfd, grace_s)
-    _signal_group(process.pid, signal.SIGKILL)  # what it may have left in its group
-    process.wait()
+
+
+def _reap(process: "subprocess.Popen[bytes]") -> None:
+    """End what it may have left in its group. One that hangs in the kernel is not waited for."""
+    _signal_group(process.pid, signal.SIGKILL)
+    process.poll()
 
 
 def _signal_group(group: int, signal_number: int) -> None:
@@ -114,7 +128,3 @@ def _signal_group(group: int, signal_number: int) -> None:
         os.killpg(group, signal_number)
     except (ProcessLookupError, PermissionError):
         return
-
-
-def _head(descriptor: int, limit_bytes: int) -> bytes:
-    return os.pread(descriptor, limit_bytes, 0)

@@ -47,6 +47,12 @@ def write_json(path: Path, value: Any) -> None:
     write_bytes(path, json.dumps(value, ensure_ascii=False, indent=1).encode())
 
 
+def make_file(path: Path) -> Path:
+    """An empty file of mode 0600, or the one that is there."""
+    with _explained(path), open(path, "ab", opener=_private):
+        return path
+
+
 def write_raw(path: Path, data: bytes) -> None:
     """Write raw bytes, mode 0600. Not in one step: half of what was seen is better than nothing."""
     with _explained(path), open(path, "wb", opener=_private) as file:

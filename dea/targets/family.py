@@ -1,9 +1,14 @@
 """A process and its descendants: who they are, and which of them does the work."""
 
+import contextlib
+import os
+from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 
 import anyio
+
+from dea.process import identity
 
 _LIMIT = 256
 
@@ -18,13 +23,23 @@ class Worker:
 
 def descendants(pid: int) -> list[int]:
     """All descendants, nearest first, at most 256."""
+    by_parent = None if _kernel_lists_children() else _children_by_parent()
     found: list[int] = []
     queue = [pid]
     while queue and len(found) < _LIMIT:
-        children = _children(queue.pop(0))
+        parent = queue.pop(0)
+        children = _children(parent) if by_parent is None else by_parent[parent]
         found += children
         queue += children
     return found[:_LIMIT]
+
+
+def ancestors(pid: int) -> list[int]:
+    """The parent, its parent and so on; those that this namespace shows."""
+    found: list[int] = []
+    while (pid := identity.parent(pid)) > 0 and pid not in found:
+        found.append(pid)
+    return found
 
 
 async def busiest(pids: list[int], look_s: float = 0.25) -> list[Worker]:
@@ -32,11 +47,16 @@ async def busiest(pids: list[int], look_s: float = 0.25) -> list[Worker]:
     before = {pid: _cpu_ns(pid) for pid in pids}
     await anyio.sleep(look_s)
     workers = [
-        Worker(pid, (after - (before[pid] or 0)) / 1e9 / look_s)
+        Worker(pid, max(0, _cpu_ns(pid) - before[pid]) / 1e9 / look_s)
         for pid in pids
-        if (after := _cpu_ns(pid)) is not None
+        if identity.is_same(pid, None)
     ]
     return sorted(workers, key=lambda worker: -round(worker.cpu_share, 2))
+
+
+def _kernel_lists_children() -> bool:
+    """Kernels may be built without CONFIG_PROC_CHILDREN."""
+    return Path("/proc/thread-self/children").exists()
 
 
 def _children(pid: int) -> list[int]:
@@ -50,12 +70,18 @@ def _children(pid: int) -> list[int]:
     return found
 
 
-def _cpu_ns(pid: int) -> int | None:
-    """CPU time of all threads, from schedstat (exact, unlike the ticks in stat)."""
+def _children_by_parent() -> dict[int, list[int]]:
+    found: dict[int, list[int]] = defaultdict(list)
+    for pid in sorted(int(name) for name in os.listdir("/proc") if name.isdigit()):
+        found[identity.parent(pid)].append(pid)
+    return found
+
+
+def _cpu_ns(pid: int) -> int:
+    """CPU time of the threads that live, from schedstat (exact, unlike the ticks in stat)."""
     total = 0
-    try:
+    with contextlib.suppress(OSError):
         for task in Path(f"/proc/{pid}/task").iterdir():
-            total += int((task / "schedstat").read_text().split()[0])
-    except (OSError, IndexError, ValueError):
-        return None
+            with contextlib.suppress(OSError, IndexError, ValueError):  # a thread that just ended
+                total += int((task / "schedstat").read_text().split()[0])
     return total

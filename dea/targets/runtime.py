@@ -1,51 +1,68 @@
-"""Which language runtime a process runs, from its executable and its maps."""
+"""Which language runtime a process runs, from its executable and its maps, never from a name."""
 
-import mmap
+import functools
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 from dea.contracts.target import Runtime
+from dea.targets import elf
 
 _LIBRARIES: tuple[tuple[str, Runtime], ...] = (
-    ("/libjvm.so", "java"),
-    ("/libnode.so", "node"),
-    ("/libpython3", "python"),
-    ("/libpython2", "python"),
+    ("libpython3", "python"),
+    ("libpython2", "python"),
+    ("libnode.so", "node"),
+    ("libjvm.so", "java"),
+    ("libjli.so", "java"),  # the launcher, which loads the virtual machine later
 )
-# What only an executable with the runtime linked in holds.
-_MARKS: tuple[tuple[bytes, Runtime], ...] = (
-    (b"\xff Go buildinf:", "go"),  # cmd/go: the head of .go.buildinfo
-    (b"_PyRuntime", "python"),
-    (b"PyEval_EvalFrameEx", "python"),
-    (b"_ZN4node5Start", "node"),
+# What an executable defines that has the runtime linked in.
+_SYMBOLS: tuple[tuple[str, Runtime], ...] = (
+    ("_PyRuntime", "python"),
+    ("PyEval_EvalFrameEx", "python"),
+    ("_ZN4node5StartEiPPc", "node"),
 )
-_EMBEDDING = frozenset(
-    {"gdb", "perf", "lldb", "vim", "postgres"}
-)  # carry an interpreter for plug-ins
+_GO_SECTION = ".go.buildinfo"
+# They carry an interpreter for plug-ins or documents, which is not what they are about.
+_EMBEDDING = frozenset({"gdb", "perf", "lldb", "vim", "nvim", "postgres", "soffice", "weechat"})
 
 
 def detect_runtime(pid: int) -> Runtime:
-    """`unknown` when the process may not be read."""
+    """`unknown` when the process may not be read. Interpreters that we do not know are `native`."""
     root = Path(f"/proc/{pid}")
     try:
-        maps = (root / "maps").read_text(errors="replace")
         executable = os.readlink(root / "exe")
+        status = os.stat(root / "exe")
+        maps = (root / "maps").read_text(errors="replace")
     except OSError:
         return "unknown"
-    name = Path(executable.removesuffix(" (deleted)")).name
-    if name not in _EMBEDDING:
-        for library, runtime in _LIBRARIES:
-            if library in maps:
-                return runtime
-    return _from_executable(root / "exe")
+    name = Path(executable.removesuffix(" (deleted)")).name.partition(".")[0]
+    if name in _EMBEDDING:
+        return "native"
+    linked = _linked_runtime(f"/proc/{pid}/exe", status.st_dev, status.st_ino, status.st_mtime_ns)
+    if linked in ("native", "unknown"):
+        return _first(lambda file: f"/{file}" in maps) or linked
+    return linked
 
 
-def _from_executable(path: Path) -> Runtime:
+@functools.lru_cache(maxsize=1024)
+def _linked_runtime(path: str, _device: int, _inode: int, _changed_ns: int) -> Runtime:
+    """What the executable itself says; cached by which file it is, not by the process."""
     try:
-        with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as image:
-            for mark, runtime in _MARKS:
-                if image.find(mark) >= 0:
-                    return runtime
-            return "native" if image[:4] == b"\x7fELF" else "unknown"
-    except (OSError, ValueError):
+        with open(path, "rb") as file:
+            image = elf.read(file)
+    except (OSError, elf.NotElf):
         return "unknown"
+    if _GO_SECTION in image.sections:
+        return "go"
+    for symbol, runtime in _SYMBOLS:
+        if image.defines(symbol):
+            return runtime
+    # Not yet in the maps of a process that has only just been started.
+    return _first(image.needs) or "native"
+
+
+def _first(holds: Callable[[str], bool]) -> Runtime | None:
+    for library, runtime in _LIBRARIES:
+        if holds(library):
+            return runtime
+    return None

@@ -3,25 +3,27 @@
 from dea.contracts.arguments import Attach
 from dea.contracts.data import Process
 from dea.contracts.evidence import Fact
+from dea.contracts.scrub import one_line
+from dea.contracts.secrets import hide_in_argv
 from dea.contracts.session import Session, Spawned
 from dea.contracts.target import Target
 from dea.errors import TargetError
 from dea.process import identity
 from dea.process.launch import Launched, launch
 from dea.store import home
-from dea.targets.resolve import describe, guess_kind, parse_command, resolve_process
+from dea.store.session import StoredSession
+from dea.targets.resolve import describe, parse_command, resolve_process
 from dea.tools.run import Run
 from dea.tools.tool import Tool
 
 
 async def attach(arguments: Attach, run: Run) -> None:
-    kind = arguments.kind or guess_kind(arguments.target)
-    if kind in ("container", "pod"):
+    if arguments.kind in ("container", "pod"):
         raise TargetError(
-            f"targets of kind {kind} are not supported yet",
+            f"targets of kind {arguments.kind} are not supported yet",
             "Attach to the pid of the process inside, as the host sees it (see `dea ps`)",
         )
-    if kind == "command":
+    if arguments.kind == "command":
         await _launch(arguments.target, run)
     else:
         session = home.create(resolve_process(arguments.target))
@@ -32,17 +34,31 @@ async def attach(arguments: Attach, run: Run) -> None:
 
 async def _launch(text: str, run: Run) -> None:
     argv = parse_command(text)
-    session = home.create(Target(kind="command", id=text, cmdline=" ".join(argv)[:300]))
+    shown = one_line(hide_in_argv(argv), 300)
+    session = home.create(Target(kind="command", id=shown, cmdline=shown))
     run.open(session)
     out, err = session.artifacts / "stdout.log", session.artifacts / "stderr.log"
-    launched = await launch(argv, session.folder / "launched.json", out, err)
+    try:
+        launched = await launch(argv, session.folder / "launched.json", out, err)
+    except TargetError:
+        session.change(_detached)  # there is nothing to look at; the run keeps the reason
+        raise
+    _enter(session, shown, launched, run)
+
+
+def _detached(index: Session) -> Session:
+    return index.model_copy(update={"state": "detached", "detached_at": home.now()})
+
+
+def _enter(session: StoredSession, shown: str, launched: Launched, run: Run) -> None:
+    """The command and where its output goes, into the session's index."""
+    target = _launched_target(shown, launched)
     spawned = Spawned(
         pid=launched.pid,
-        stdout=str(out.relative_to(session.folder)),
-        stderr=str(err.relative_to(session.folder)),
+        stdout="artifacts/stdout.log",
+        stderr="artifacts/stderr.log",
         exit_code=launched.exit_code,
     )
-    target = _launched_target(text, launched)
 
     def edit(index: Session) -> Session:
         return index.model_copy(update={"target": target, "spawned": spawned})
@@ -51,13 +67,13 @@ async def _launch(text: str, run: Run) -> None:
     run.target = target
 
 
-def _launched_target(text: str, launched: Launched) -> Target:
+def _launched_target(shown: str, launched: Launched) -> Target:
     """A command that has ended already is a target too: what it printed is the evidence."""
     try:
         live = describe(launched.pid)
     except TargetError:
-        live = Target(kind="command", id=text, pid=launched.pid)
-    return live.model_copy(update={"kind": "command", "id": text})
+        live = Target(kind="command", id=shown, pid=launched.pid, cmdline=shown)
+    return live.model_copy(update={"kind": "command", "id": shown})
 
 
 def _remember(run: Run) -> None:

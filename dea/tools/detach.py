@@ -2,56 +2,94 @@
 
 from typing import Any
 
+import anyio
+
 from dea.contracts.arguments import InSession
+from dea.contracts.artifact import Artifact, ArtifactKind
 from dea.contracts.data import Process
 from dea.contracts.evidence import Fact
 from dea.contracts.session import Session
 from dea.process import identity, launch
 from dea.store import home
+from dea.store.session import StoredSession
 from dea.tools.run import Run
 from dea.tools.tool import Tool
 
+_OUTPUT = ("artifacts/stdout.log", "artifacts/stderr.log")
 
-async def detach(arguments: InSession, run: Run) -> None:
+
+async def detach(_arguments: InSession, run: Run) -> None:
     session, _ = run.stored()
-    ticks = session.load_private("identity")
-    changes: dict[str, Any] = {"state": "detached", "detached_at": home.now()}
-    before = session.read()
-    if before.spawned is not None:
-        ended = await launch.end(
-            session.folder / "launched.json", ticks.get(str(before.spawned.pid))
-        )
-        if ended is not None:
-            changes["spawned"] = before.spawned.model_copy(update={"exit_code": ended.exit_code})
-        session.record_hashes([p for p in session.artifacts.glob("std*.log") if p.is_file()])
+    ended = await _end_launched(session, run)
 
     def edit(index: Session) -> Session:
+        changes: dict[str, Any] = {"state": "detached"}
+        if index.state == "attached":
+            changes["detached_at"] = home.now()
+        if index.spawned is not None and ended is not None:
+            changes["spawned"] = index.spawned.model_copy(update={"exit_code": ended.exit_code})
         return index.model_copy(update=changes)
 
     session.change(edit)
-    _prove_undone(run)
+    _prove_undone(run, ended)
+    run.limit(*(f"run {stem} was cut short: DEA was killed" for stem in session.interrupted()))
+    await _write_report(session, run)
 
 
-def _prove_undone(run: Run) -> None:
+async def _end_launched(session: StoredSession, run: Run) -> launch.Launched | None:
+    """What became of the command that attach launched; None when it launched none."""
+    status = session.folder / "launched.json"
+    command = launch.look(status)
+    if command is None:
+        return None
+    ended = await launch.end(status, run.start_ticks().get(command.pid))
+    for path in _OUTPUT:
+        _list(session, run, path, "log")
+    return ended
+
+
+def _prove_undone(run: Run, ended: launch.Launched | None) -> None:
     pid = run.target.pid
     if pid is None:
         return
-    state = identity.state(pid) or "ended"
+    same = identity.is_same(pid, run.start_ticks().get(pid))
+    state = (identity.state(pid) if same else None) or "ended"
     data = Process(pid=pid, comm=run.target.comm or "?", state=state)
-    tracer = identity.tracer_of(pid)
-    traced = f"traced by pid {tracer}, which is not ours" if tracer else "untraced"
-    run.cite(Fact(data, f"process {pid} is {'ended' if state in ('ended', 'Z') else traced}"))
+    if not same:
+        code = None if ended is None else ended.exit_code
+        how = "ended" if code is None else f"ended, exit code {code}"
+    else:
+        tracer = identity.tracer_of(pid)
+        how = f"traced by pid {tracer}, which is not ours" if tracer else "untraced and runs on"
+    run.cite(Fact(data, f"process {pid} is {how}"))
+
+
+async def _write_report(session: StoredSession, run: Run) -> None:
+    from dea.report import write_report
+
+    try:
+        await anyio.to_thread.run_sync(write_report, session)
+    except Exception as error:  # noqa: BLE001 (a report that fails must not keep a session open)
+        run.limit(f"no report was written: {error}")
+    _list(session, run, "report.md", "markdown")
+
+
+def _list(session: StoredSession, run: Run, path: str, kind: ArtifactKind) -> None:
+    file = session.folder / path
+    if file.is_file():
+        run.artifacts.append(Artifact(path=path, kind=kind, bytes=file.stat().st_size))
 
 
 TOOL = Tool(
     name="detach",
     title="Close a session",
     description=(
-        "Close the session. A command that attach launched is ended; a process that was running "
-        "before runs on. The session's files stay readable."
+        "Close the session and write its report. A command that attach launched is ended; a "
+        "process that was running before runs on. The session's files stay readable."
     ),
     arguments=InSession,
     run=detach,
+    observes=False,
     read_only=False,
     destructive=True,
 )

@@ -21,5 +21,6 @@ TOOL = Tool(
     description="Not available yet. Would say what changed between two runs of one tool.",
     arguments=DiffRuns,
     run=diff_runs,
+    observes=False,
     missing=_MISSING,
 )

@@ -1,5 +1,6 @@
 """Runs one tool: checks its arguments, keeps time, stores the result, turns errors into results."""
 
+import functools
 import sys
 import time
 import traceback
@@ -13,7 +14,8 @@ from pydantic import ValidationError
 from dea.contracts.arguments import Arguments, InSession
 from dea.contracts.result import ToolResult
 from dea.contracts.scrub import one_line
-from dea.errors import ArgumentError, DeaError
+from dea.contracts.secrets import hide_secrets
+from dea.errors import ArgumentError, DeaError, SessionError, root_of
 from dea.observe import Progress
 from dea.store import home
 from dea.tools import catalog
@@ -21,6 +23,7 @@ from dea.tools.run import Run
 from dea.tools.tool import Tool
 
 _TICK_S = 1.0
+_ERROR_CAP = 1000
 
 
 async def quiet(_fraction: float, _message: str) -> None:
@@ -51,17 +54,42 @@ async def _attempt(run: Run, raw: dict[str, Any]) -> str | None:
         tool = catalog.find(run.tool)
         arguments = check_arguments(tool, raw)
         if isinstance(arguments, InSession):
-            run.open(home.find(arguments.session_id), arguments.model_dump(mode="json"))
+            _open_session(run, tool, arguments)
         await tool.run(arguments, run)
-    except DeaError as error:
-        return one_line(str(error), 1000)
-    except OSError as error:
-        place = f" ({error.filename})" if error.filename else ""
-        return one_line(f"{run.tool}: {error.strerror or error}{place}", 1000)
     except Exception as error:  # noqa: BLE001 (an agent must get an answer, whatever we did wrong)
-        traceback.print_exc(file=sys.stderr)
-        return one_line(f"internal error in {run.tool}: {type(error).__name__}: {error}", 1000)
+        return _told(run, root_of(error))
     return None
+
+
+def _open_session(run: Run, tool: Tool[Any], arguments: InSession) -> None:
+    """A session that is detached can still be read, but not added to by what looks at its target."""
+    session = home.find(arguments.session_id)
+    index = session.read()
+    run.session, run.target = session, index.target  # so that an error names them
+    if tool.observes and index.state == "detached":
+        raise SessionError(
+            f"session {session.id} is detached, so {tool.name} cannot look at its target any more",
+            f"Attach to {index.target.id} again for a new session",
+        )
+    run.open(session, arguments.model_dump(mode="json"))
+
+
+def _told(run: Run, error: Exception) -> str:
+    """What a user reads of an error."""
+    if isinstance(error, DeaError):
+        text = str(error)
+    elif isinstance(error, OSError):
+        place = f" ({error.filename})" if error.filename else ""
+        text = f"{run.tool}: {error.strerror or error}{place}"
+    else:
+        traceback.print_exception(error, file=sys.stderr)
+        text = f"internal error in {run.tool}: {type(error).__name__}: {_detail(error)}"
+    return one_line(hide_secrets(text), _ERROR_CAP)
+
+
+def _detail(error: Exception) -> str:
+    """Of a value that does not fit its model only the fields, since the value is the target's."""
+    return _problems(error) if isinstance(error, ValidationError) else str(error)
 
 
 def check_arguments(tool: Tool[Any], raw: dict[str, Any]) -> Arguments:
@@ -70,30 +98,36 @@ def check_arguments(tool: Tool[Any], raw: dict[str, Any]) -> Arguments:
         checked: Arguments = tool.arguments.model_validate(raw)
     except ValidationError as error:
         known = ", ".join(tool.arguments.model_fields) or "none"
-        problems = "; ".join(
-            f"{'.'.join(str(part) for part in item['loc']) or 'arguments'}: {item['msg']}"
-            for item in error.errors(include_url=False, include_input=False)
-        )
-        raise ArgumentError(f"{tool.name}: {problems}", f"It takes: {known}") from None
+        raise ArgumentError(f"{tool.name}: {_problems(error)}", f"It takes: {known}") from None
     return checked
 
 
+def _problems(error: ValidationError) -> str:
+    return "; ".join(
+        f"{'.'.join(str(part) for part in item['loc']) or 'arguments'}: {item['msg']}"
+        for item in error.errors(include_url=False, include_input=False)
+    )
+
+
 def _result(run: Run, error: str | None, started_at: str, duration_ms: int) -> ToolResult:
-    return ToolResult(
-        ok=error is None,
+    """The run as a result. When a rule of ours does not make sound findings, without any."""
+    build = functools.partial(
+        ToolResult,
         tool=run.tool or "?",
         session_id=run.session.id if run.session else "",
         target=run.target,
         duration_ms=duration_ms,
-        findings=run.findings(),
-        evidence=run.evidence,
-        limitations=run.limitations,
         suggested_next=run.next_steps(),
+        limitations=run.limitations,
         artifacts=run.artifacts,
-        error=error,
         started_at=started_at,
         run_id=run.slot.run_id if run.slot else None,
     )
+    try:
+        findings = run.findings()
+        return build(ok=error is None, findings=findings, evidence=run.evidence, error=error)
+    except ValidationError as unsound:
+        return build(ok=False, findings=[], evidence=[], error=_told(run, unsound))
 
 
 def _store(run: Run, result: ToolResult) -> ToolResult:
@@ -102,7 +136,7 @@ def _store(run: Run, result: ToolResult) -> ToolResult:
         return result
     try:
         run.session.end_run(run.slot, result)
-    except DeaError as error:
+    except (DeaError, OSError) as error:
         limitations = [*result.limitations, f"this result was not stored: {error}"]
         return result.model_copy(update={"limitations": limitations})
     return result
@@ -115,12 +149,15 @@ async def _ticking(run: Run, progress: Progress) -> AsyncGenerator[None]:
 
     async def remember(fraction: float, message: str) -> None:
         nonlocal latest
-        latest = (fraction, message)
+        latest = (fraction, one_line(message))
 
     async def tick() -> None:
         while True:
             await anyio.sleep(_TICK_S)
-            await progress(*latest)
+            try:
+                await progress(*latest)
+            except Exception:  # noqa: BLE001 (whoever waited is gone; the run is stored all the same)
+                return
 
     run.report = remember
     async with anyio.create_task_group() as group:

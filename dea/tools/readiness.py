@@ -18,7 +18,7 @@ from dea.contracts.readiness import (
 )
 from dea.contracts.scrub import one_line
 from dea.errors import BackendError
-from dea.process.host import find_program, read_host
+from dea.process.host import find_program
 from dea.process.packages import install_line
 from dea.process.runner import run_program
 from dea.store import home
@@ -31,7 +31,6 @@ _NODE_LIMIT_S = 5.0
 
 
 async def readiness(arguments: NoArguments, run: Run) -> None:
-    read_host.cache_clear()  # something may have been installed since
     here = host()
     tools = catalog.tools()
     providers = [_provider(backend, here, tools) for backend in registry.backends()]

@@ -61,5 +61,6 @@ TOOL = Tool(
     ),
     arguments=Report,
     run=report,
+    observes=False,
     read_only=False,
 )

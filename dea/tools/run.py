@@ -1,6 +1,7 @@
 """One tool call as it happens: what it observes, concludes and must say about its limits."""
 
 import os
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,13 +13,16 @@ from dea.contracts.evidence import Evidence, Fact
 from dea.contracts.finding import Finding
 from dea.contracts.result import ToolResult
 from dea.contracts.scrub import one_line
+from dea.contracts.secrets import hide_secrets
 from dea.contracts.target import Target
-from dea.errors import BackendError, SessionError
+from dea.errors import BackendError, DeaError, SessionError, TargetError, TracedError
 from dea.observe import Progress, Recorder, observe
 from dea.process.host import read_host
+from dea.process.identity import is_same
 from dea.rules.draft import Draft, Rule, judge, ranked
 from dea.store.session import RunSlot, StoredSession
 from dea.targets import family
+from dea.targets.resolve import refresh
 
 SubRun = Callable[[str, dict[str, Any]], Awaitable[ToolResult]]
 
@@ -48,12 +52,14 @@ class Run:
     limitations: list[str] = field(default_factory=list[str])
     suggested_next: list[str] = field(default_factory=list[str])
     artifacts: list[Artifact] = field(default_factory=list[Artifact])
+    looks: Counter[str] = field(default_factory=Counter[str])  # how often each backend looked
 
     def open(self, session: StoredSession, arguments: dict[str, Any] | None = None) -> None:
         """Make this a run of that session. `arguments` are kept, so that it can be repeated."""
-        self.target = session.read().target
+        target = session.read().target
         self.session = session
         self.slot = session.begin_run(self.tool, arguments or {})
+        self.target = refresh(target, self.start_ticks().get(target.pid or 0))
 
     @property
     def id(self) -> str:
@@ -63,6 +69,11 @@ class Run:
         if self.session is None or self.slot is None:
             raise SessionError(f"{self.tool} needs a session", "Attach first")
         return self.session, self.slot
+
+    def start_ticks(self) -> dict[int, int]:
+        """When each process of the target had started, by pid, as it was attached to."""
+        known = self.stored()[0].load_private("identity")
+        return {int(pid): ticks for pid, ticks in known.items() if pid.isdigit()}
 
     def require_pid(self) -> int:
         """The target's pid. Raises SessionError when the target has none (yet)."""
@@ -95,22 +106,39 @@ class Run:
         for backend in candidates:
             try:
                 found = await self._observe_with(backend, request)
-            except BackendError as error:
+            except (BackendError, TracedError) as error:
+                self._require_target(backend, error)
                 failures.append(f"{backend.name}: {error}")
                 continue
             self.limit(*(f"tried {failure}" for failure in failures))
             return found
         raise BackendError("; ".join(failures))
 
+    def _require_target(self, backend: Backend, error: DeaError) -> None:
+        """Raises TargetError when the reason is that the target has ended meanwhile."""
+        pid = self.target.pid
+        if pid is not None and not is_same(pid, self.start_ticks().get(pid)):
+            raise TargetError(
+                f"process {pid} ended while {backend.name} looked at it ({error})",
+                "Start it again and attach; or launch it under DEA: kind=command",
+            )
+
     async def _observe_with(self, backend: Backend, request: Request) -> list[Evidence]:
         session, slot = self.stored()
-        recorder = Recorder(session, slot, backend.name, dict(host().programs), self.report)
-        ticks = {int(k): v for k, v in session.load_private("identity").items() if k.isdigit()}
+        self.looks[backend.name] += 1
+        recorder = Recorder(
+            session, slot, backend.name, host().programs, self.report, self.looks[backend.name]
+        )
+        ticks = self.start_ticks()
         try:
             parsed = await observe(backend, request, recorder, ticks)
         finally:
-            self.artifacts += recorder.artifacts()
+            saved = recorder.artifacts()
+            self.artifacts += saved
+            self.limit(*(f"{a.path} grew too large and was cut" for a in saved if a.truncated))
         self.limit(*parsed.limitations)
+        ended = [pid for pid in request.pids if not is_same(pid, ticks.get(pid))]
+        self.limit(*(f"process {pid} ended while it was observed" for pid in ended[:3]))
         return [self.cite(fact, recorder) for fact in parsed.facts]
 
     def cite(self, fact: Fact, recorder: Recorder | None = None) -> Evidence:
@@ -135,7 +163,9 @@ class Run:
 
     def limit(self, *texts: str) -> None:
         """Say what this result cannot see, each thing once."""
-        self.limitations += [text for text in texts if text not in self.limitations]
+        for text in (one_line(hide_secrets(text), 500) for text in texts):
+            if text and text not in self.limitations:
+                self.limitations.append(text)
 
     def findings(self) -> list[Finding]:
         """The drafts as findings, ranked, with ids."""

@@ -14,6 +14,7 @@ A = TypeVar("A", bound=Arguments)
 class Tool(Generic[A]):
     """`description` tells an agent when to use it; `run` adds what it finds to its Run.
 
+    `observes`: it looks at the target, so the session must still be attached.
     `read_only`: it changes neither the target nor anything else but DEA's own sessions.
     `missing`: why it cannot do its work on any host yet; "" for all others.
     """
@@ -23,6 +24,7 @@ class Tool(Generic[A]):
     description: str
     arguments: type[A]
     run: Callable[[A, Run], Awaitable[None]]
+    observes: bool = True
     read_only: bool = True
     idempotent: bool = True
     destructive: bool = False
