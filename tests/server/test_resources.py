@@ -110,6 +110,7 @@ async def test_what_is_not_there_or_not_ours_is_refused(
     connect: Connect, session: StoredSession, tail: str
 ) -> None:
     (session.artifacts / "link").symlink_to("/etc/passwd")
+    (session.folder / "report.md").unlink(missing_ok=True)
     uri = f"dea://session/{session.id}/{tail}"
     async with connect() as client:
         with pytest.raises(MCPError) as error:

@@ -211,6 +211,7 @@ def size(result: ToolResult) -> int:
 
 # Texts of any characters, and now and then a very long one.
 TEXTS = st.one_of(st.text(), st.integers(1, 40_000).map(lambda n: "x\u4e00" * n))
+st.register_type_strategy(float, st.floats(allow_nan=False, allow_infinity=False))
 DATA = st.one_of([st.builds(model) for model in DATA_MODELS.values()])
 
 
