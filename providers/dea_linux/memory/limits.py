@@ -22,7 +22,7 @@ def read(pid: int) -> str:
         if controllers and "memory" not in controllers.split(","):
             continue
         for root in _roots(mounts, controllers):
-            if found := _nearest(Path(root), path, version=1 if controllers else 2):
+            if found := nearest(Path(root), path, version=1 if controllers else 2):
                 return found
     return ""
 
@@ -52,7 +52,7 @@ def _roots(mounts: str, controllers: str) -> Iterator[str]:
             yield before.split()[4]
 
 
-def _nearest(root: Path, path: str, version: int) -> str:
+def nearest(root: Path, path: str, version: int) -> str:
     """The group with the least memory left, of the process's own and those above it."""
     own = root / path.strip("/")
     if ".." in own.parts:  # outside our view of the hierarchy
