@@ -10,7 +10,7 @@ from dea.cli.ask import ask, subject_of
 from dea.cli.finish import DONE, finish, print_json, report_of
 from dea.cli.interrupt import run_interruptible
 from dea.cli.progress import progress_on_stderr
-from dea.cli.streams import say
+from dea.cli.streams import complain, say
 from dea.cli.tool_commands import FailOn, Json, add_tool_commands
 from dea.contracts.result import ToolResult
 from dea.contracts.session import Session
@@ -100,6 +100,8 @@ def why(
     with progress_on_stderr(f"looking for the cause of: {asked.value}") as progress:
         result = run_interruptible(lambda: ask("investigate", subject, given, progress))
     report = report_of(result, is_written=not subject.session_id)
+    if not result.ok and subject.kind == "command" and asked is not Symptom.CRASH:
+        complain(f"if the command ended by itself: dea why --symptom crash -- {subject.target}")
     return finish(result, as_json=as_json, fail_on=fail_on, report=report)
 
 

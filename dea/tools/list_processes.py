@@ -7,7 +7,7 @@ from dea.contracts.data import ProcessList, ProcessRow
 from dea.contracts.evidence import Fact
 from dea.contracts.scrub import one_line
 from dea.targets import listing
-from dea.targets.resolve import command_line
+from dea.targets.names import command_line
 from dea.targets.runtime import detect_runtime
 from dea.tools.run import Run
 from dea.tools.tool import Tool
