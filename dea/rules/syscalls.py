@@ -46,14 +46,12 @@ _SLOW_CONNECT_S = 1.0
 def bind_fails(facts: Facts) -> Iterator[Draft]:
     """An address that the target wants and does not get."""
     why = {"EADDRINUSE": "address already in use", "EACCES": "permission denied"}
-    stat = _whole(facts).get("bind")
-    succeeded = stat.data.count - stat.data.errors if stat else 0
     for cited in facts.of(SyscallError):
         error = cited.data
         if error.name == "bind" and error.errno in why:
             # One that tries the next port until one is free gets what it wants.
             yield Draft(
-                "info" if succeeded >= error.count else "high",
+                "info" if error.recovered else "high",
                 f"bind to {error.object or 'an address'} fails: {why[error.errno]} "
                 f"({error.errno}), {_times(error)}",
                 [cited.id],

@@ -46,4 +46,5 @@ class SyscallError(Data):
     window_s: float
     example: str | None = None
     object: str | None = None  # the path or address, when most of the calls were on one
+    recovered: bool | None = None  # of bind: each thread that failed then succeeded with another
     spread: float | None = None  # share (0..1) of the window's tenths in which it happened

@@ -128,6 +128,7 @@ def _errors(tally: Tally, names: Names, window_s: float) -> Iterator[Fact]:
             window_s=window_s,
             example=one_line(hide_secrets(failure.example), 200),
             object=_main_object(failure, names),
+            recovered=not failure.threads if name == "bind" else None,
             spread=len(failure.tenths) / 10 if len(failure.tenths) <= 10 else 1.0,
         )
         on = f" on {data.object}" if data.object else ""

@@ -50,6 +50,7 @@ class Failure:
     last_line: int = 0
     objects: Counter[bytes] = field(default_factory=Counter[bytes])
     tenths: set[int] = field(default_factory=set[int])
+    threads: set[bytes] = field(default_factory=set[bytes])  # that failed and did not succeed since
 
 
 @dataclass
@@ -87,10 +88,20 @@ class Tally:
             total.transferred_bytes += int(call.result)
         elif name == "getsockopt" and b"SO_ERROR, [E" in call.args:
             self._fail(call, "connect", _pending_error(call.args), obj)
+        elif name == "bind":
+            self._bound(call.thread, address_in(call.args) or "")
         if takes_address(name) and (inode := socket_inode(obj)) is not None:
             self._learn_address(name, inode, call.args)
         if took_s > self.slow_from_s:
             self._keep_slow(took_s, call)
+
+    def _bound(self, thread: bytes, address: str) -> None:
+        """A thread that failed before got a port after all, and not just any (0)."""
+        if not address or address.endswith(":0"):
+            return
+        for (name, _), failure in self.failures.items():
+            if name == "bind":
+                failure.threads.discard(thread)
 
     def by_name(self) -> dict[str, Sum]:
         """What all calls of each name add up to."""
@@ -117,6 +128,7 @@ class Tally:
             failure.example = f"{call.name}({call.args.decode('utf-8', 'replace')}) = -1 {errno}"
         failure.count += 1
         failure.last_line = call.line
+        failure.threads.add(call.thread)
         if len(failure.objects) < _OBJECTS or obj in failure.objects:
             failure.objects[self._subject(name, obj, call.args)] += 1
         failure.tenths.add(int((call.at - self.began_at) / max(self.window_s, 1e-9) * _TENTHS))
