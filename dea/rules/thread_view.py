@@ -37,7 +37,7 @@ _IDLE: dict[Cause, str] = {
 
 @dataclass(frozen=True)
 class ThreadTime:
-    """One thread over the window, or several that are summed up (`tid` 0)."""
+    """One thread over the window; `tid` 0: several of a process that are summed up."""
 
     id: str
     pid: int
@@ -74,7 +74,7 @@ class ThreadTime:
 
 @dataclass(frozen=True)
 class Doing:
-    """What a process mostly did. `why_slow`: it was itself kept from going on, or busy."""
+    """What a process mostly did. `is_blocked`: something kept it from going on."""
 
     text: str
     is_busy: bool = False
@@ -84,9 +84,10 @@ class Doing:
 
 @dataclass
 class View:
-    """All that rules about waiting read."""
+    """All that rules about waiting read. `threads` were there for most of the window."""
 
     threads: list[ThreadTime] = field(default_factory=list[ThreadTime])
+    groups: list[ThreadTime] = field(default_factory=list[ThreadTime])
     peers: list[ThreadTime] = field(default_factory=list[ThreadTime])
     processes: dict[int, Cited[Process]] = field(default_factory=dict[int, Cited[Process]])
 
@@ -107,26 +108,31 @@ class View:
         return f"pid {pid} ({process.data.comm})" if process else f"pid {pid}"
 
     def doing(self, pid: int) -> Doing | None:
-        """What a process did in the window, told by the thread of it that worked most."""
-        threads = self.of(pid)
-        if not threads:
-            return None
-        thread = max(threads, key=lambda t: (t.share(*RUNNING, "runnable"), t.is_main))
-        if thread.share(*RUNNING) >= 0.5:
-            text = f"is on the CPU {thread.share(*RUNNING):.0%} of the time"
-            return Doing(text, is_busy=True, ids=(thread.id,))
-        part = max(thread.parts, key=lambda part: part.share, default=None)
-        if part is None:
-            return None
-        on = f" ({part.object})" if part.object else ""
-        asks = part.role == "outbound" and part.cause in ("receive", "poll")
-        if part.cause in _BLOCKED or (asks and is_exchange(part)):
-            text = _BLOCKED.get(part.cause, "waits for an answer")
-            return Doing(
-                f"{text}{on} {part.share:.0%} of the time", is_blocked=True, ids=(thread.id,)
-            )
-        text = _IDLE.get(part.cause, "waits")
-        return Doing(f"{text}{on} {part.share:.0%} of the time", ids=(thread.id,))
+        """What a process did in the window, told by the thread that works, or else serves others."""
+        threads = [thread for thread in self.of(pid) if thread.parts]
+        return _doing(max(threads, key=_activity)) if threads else None
+
+
+def _activity(thread: ThreadTime) -> tuple[float, float, bool, bool]:
+    inbound = any(part.role == "inbound" for part in thread.parts)
+    return thread.share(*RUNNING), thread.share(*_BLOCKED), inbound, thread.is_main
+
+
+def _doing(thread: ThreadTime) -> Doing:
+    running = thread.share(*RUNNING)
+    if running >= 0.5:
+        return Doing(f"is on the CPU {running:.0%} of the time", is_busy=True, ids=(thread.id,))
+    part = max(thread.parts, key=lambda part: part.share)
+    place = thread.place(part)
+    asks = part.role == "outbound" and part.cause in ("receive", "poll") and is_exchange(part)
+    does = _BLOCKED.get(part.cause) or ("waits for an answer" if asks else _IDLE.get(part.cause))
+    on = f" ({part.object})" if part.object else ""
+    at = f" at {place.text}" if place and place.own else ""
+    return Doing(
+        f"{does or 'waits'}{on}{at} {part.share:.0%} of the time",
+        is_blocked=part.cause in _BLOCKED or asks,
+        ids=(thread.id, place.id) if place else (thread.id,),
+    )
 
 
 def read_threads(facts: Facts) -> View:
@@ -135,7 +141,8 @@ def read_threads(facts: Facts) -> View:
     view = View(processes={process.data.pid: process for process in facts.of(Process)})
     for metric in facts.of(Metric):
         if metric.data.name == "thread_time":
-            view.threads.append(_thread(metric, hots, stacks))
+            thread = _thread(metric, hots, stacks)
+            (view.threads if thread.tid else view.groups).append(thread)
         elif metric.data.name == "peer_time":
             view.peers.append(_thread(metric, hots, stacks))
     return view

@@ -24,9 +24,10 @@ class Waiting:
 
     @property
     def who(self) -> str:
+        """The subject with its verb: `the main thread of pid 12 waits`."""
         if len(self.threads) == 1:
-            return f"{self.thread.title} of pid {self.thread.pid}"
-        return f"{len(self.threads)} threads of pid {self.thread.pid}"
+            return f"{self.thread.title} of pid {self.thread.pid} waits"
+        return f"{len(self.threads)} threads of pid {self.thread.pid} wait"
 
     @property
     def at(self) -> str:
@@ -62,6 +63,11 @@ def waits(view: View, fits: Callable[[Part], bool]) -> list[Waiting]:
     for group in groups.values():
         thread, part = max(group, key=lambda pair: pair[1].share)
         peers = dict.fromkeys(pid for _, each in group for pid in each.peer_pids)
-        place = thread.place(part)
-        found.append(Waiting([t for t, _ in group], thread, part, place, tuple(peers)))
+        found.append(Waiting([t for t, _ in group], thread, part, _place(group), tuple(peers)))
     return sorted(found, key=lambda waiting: -waiting.part.share)
+
+
+def _place(group: list[tuple[ThreadTime, Part]]) -> Place | None:
+    """Of the longest wait whose place is known."""
+    ordered = sorted(group, key=lambda pair: -pair[1].share)
+    return next((place for thread, part in ordered if (place := thread.place(part))), None)

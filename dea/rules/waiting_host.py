@@ -25,7 +25,7 @@ def disk(facts: Facts) -> Iterator[Draft]:
         call = f" in {part.syscall}" if part.syscall else ""
         yield Draft(
             severity="high" if total >= MOST else "warn",
-            summary=f"{waiting.who} waits {total:.0%} of the time for the disk{call}"
+            summary=f"{waiting.who} {total:.0%} of the time for the disk{call}"
             f"{f' of {part.object}' if part.object else ''}{waiting.at}",
             evidence_ids=waiting.ids,
             confidence="observed",
@@ -51,7 +51,7 @@ def page_faults(facts: Facts) -> Iterator[Draft]:
         if waiting.part.share >= _FAULTS:
             yield Draft(
                 severity="high" if waiting.part.share >= MOST else "warn",
-                summary=f"{waiting.who} waits {waiting.part.share:.0%} of the time for memory that must be "
+                summary=f"{waiting.who} {waiting.part.share:.0%} of the time for memory that must be "
                 f"read from disk first (swapped out, or a mapped file){waiting.at}",
                 evidence_ids=waiting.ids,
                 confidence="observed",
@@ -117,7 +117,7 @@ def _self_made(worst: ThreadTime, share: float, own: float, host: Cited[Metric])
     return Draft(
         severity="info",
         summary=f"{worst.title} of pid {worst.pid} is ready to run but gets no CPU {share:.0%} of the time; "
-        f"the target's own threads use {own:.1f} of {host.data.shares.get('cpus', 0):.0f} CPUs",
+        f"the target's own threads use {own:.1f} CPUs",
         evidence_ids=[worst.id, host.id],
         confidence="observed",
         weight=0.3 * share,
@@ -146,7 +146,7 @@ def stopped(facts: Facts) -> Iterator[Draft]:
         severity: Severity = "high" if waiting.part.share >= MOST else "warn"
         yield Draft(
             severity=severity,
-            summary=f"{waiting.who} is stopped {waiting.part.share:.0%} of the time by {waiting.part.object}",
+            summary=f"{waiting.who} {waiting.part.share:.0%} of the time, stopped by {waiting.part.object}",
             evidence_ids=waiting.ids,
             confidence="observed",
             detail="It does not run until it is continued (SIGCONT, the tracer, or the freezer).",

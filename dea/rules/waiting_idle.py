@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dea.contracts.data import Cause, Metric, Part
 from dea.rules.draft import Draft, Facts
 from dea.rules.thread_view import RUNNING, ThreadTime, View, read_threads
+from dea.rules.waiting_groups import waits
 
 _IDLE_CAUSES: frozenset[Cause] = frozenset(
     {
@@ -13,7 +14,7 @@ _IDLE_CAUSES: frozenset[Cause] = frozenset(
     }
 )
 _IDLE, _LARGE, _HALF = 0.9, 0.5, 0.5
-_MOST_NAMED = 4
+_MOST_NAMED, _MOST_SLEEPERS = 4, 2
 
 
 def idle(facts: Facts) -> Iterator[Draft]:
@@ -22,9 +23,9 @@ def idle(facts: Facts) -> Iterator[Draft]:
     threads = view.threads
     if not threads or any(_works(thread) for thread in threads):
         return
-    mains = [thread for thread in threads if thread.is_main] or threads
-    named = [f"pid {main.pid} {_says(main)}" for main in mains[:_MOST_NAMED]]
-    more = f", and {len(mains) - _MOST_NAMED} more" if len(mains) > _MOST_NAMED else ""
+    pids = sorted(view.pids)
+    named = [f"pid {pid} {_says(_typical(view, pid))}" for pid in pids[:_MOST_NAMED]]
+    more = f", and {len(pids) - _MOST_NAMED} more" if len(pids) > _MOST_NAMED else ""
     yield Draft(
         severity="info",
         summary=f"nothing was busy or held up: {'; '.join(named)}{more}",
@@ -33,6 +34,15 @@ def idle(facts: Facts) -> Iterator[Draft]:
         detail="All threads wait for others to want something, for time to pass or for each other.",
         weight=0.05,
     )
+
+
+def _typical(view: View, pid: int) -> ThreadTime:
+    """The thread that takes clients, else the main thread."""
+    return max(view.of(pid), key=lambda thread: (any(map(_serves, thread.parts)), thread.is_main))
+
+
+def _serves(part: Part) -> bool:
+    return part.share >= _HALF and part.role in ("listen", "inbound")
 
 
 def _works(thread: ThreadTime) -> bool:
@@ -57,7 +67,8 @@ def _phrase(part: Part) -> str:
     thing = part.object or ""
     match part.cause:
         case "poll" | "accept" if part.role in ("listen", "inbound"):
-            return f"waits for {thing if thing.startswith('clients') else 'clients on ' + thing}"
+            named = thing if part.cause == "poll" else f"clients on {thing.split(' (')[0]}"
+            return f"waits for {named or 'clients'}"
         case "poll":
             return f"waits for {thing or 'events'}"
         case "receive":
@@ -74,28 +85,28 @@ def _phrase(part: Part) -> str:
             return "waits for a signal"
         case "futex":
             return f"waits for {thing}" if thing.startswith("the end") else "waits for its threads"
+        case "other" if part.syscall is None and thing:
+            return thing
         case _:
             return f"waits ({part.cause}{' ' + thing if thing else ''})"
 
 
 def sleepers(facts: Facts) -> Iterator[Draft]:
-    """Main threads that sleep on purpose most of the time, though the target is not all idle."""
+    """Threads that sleep on purpose most of the time, though the target is not all idle."""
     view = read_threads(facts)
     if not any(_works(thread) for thread in view.threads):
         return
-    for thread in view.threads:
-        for part in thread.of("sleep"):
-            place = thread.place(part)
-            if part.share >= _LARGE and (thread.is_main or (place and place.own)):
-                at = f", at {place.text}" if place else ""
-                yield Draft(
-                    severity="info",
-                    summary=f"{thread.title} of pid {thread.pid} sleeps on purpose {part.share:.0%} of "
-                    f"the time{at}",
-                    evidence_ids=[thread.id, *([place.id] if place else [])],
-                    confidence="observed",
-                    weight=0.2 * part.share,
-                )
+    for waiting in waits(view, lambda part: part.cause == "sleep")[:_MOST_SLEEPERS]:
+        known = waiting.place is not None and waiting.place.own
+        if waiting.part.share >= _LARGE and (waiting.thread.is_main or known):
+            yield Draft(
+                severity="info",
+                summary=f"{waiting.who} {waiting.part.share:.0%} of the time because it chose to sleep"
+                f"{waiting.at}",
+                evidence_ids=waiting.ids,
+                confidence="observed",
+                weight=0.2 * waiting.part.share,
+            )
 
 
 def children(facts: Facts) -> Iterator[Draft]:
@@ -106,7 +117,11 @@ def children(facts: Facts) -> Iterator[Draft]:
         if not thread.is_main:
             continue
         short = ended.get(thread.pid)
-        waits = max(thread.of("child", "pipe_read"), key=lambda part: part.share, default=None)
+        longest = max(
+            (part for part in thread.of("child", "pipe_read", "poll") if part.peer_pids),
+            key=lambda part: part.share,
+            default=None,
+        )
         if short is not None and short.data.value >= _HALF and thread.share(*RUNNING) < _HALF:
             yield Draft(
                 severity="warn" if short.data.value >= 0.7 else "info",
@@ -119,21 +134,21 @@ def children(facts: Facts) -> Iterator[Draft]:
                 weight=min(1.0, short.data.value),
                 next=("trace_syscalls",),
             )
-        elif waits is not None and waits.cause == "child" and waits.share >= _LARGE:
-            yield from _points_to_child(thread, waits, view)
+        elif longest is not None and longest.share >= _LARGE:
+            yield from _points_to_child(thread, longest, view)
 
 
 def _points_to_child(thread: ThreadTime, part: Part, view: View) -> Iterator[Draft]:
-    for pid in part.peer_pids:
+    for pid in [pid for pid in part.peer_pids if pid in view.pids and pid != thread.pid]:
         doing = view.doing(pid)
         if doing is not None and (doing.is_busy or doing.is_blocked):
             yield Draft(
                 severity="info",
-                summary=f"pid {thread.pid} ({thread.name}) only waits for its child {view.name(pid)}, which "
+                summary=f"pid {thread.pid} ({thread.name}) only waits for {view.name(pid)}, which "
                 f"{doing.text}",
                 evidence_ids=[thread.id, *doing.ids],
                 confidence="observed",
-                detail="Look at the child for the cause.",
+                detail="Look there for the cause.",
                 weight=0.3 * part.share,
             )
 

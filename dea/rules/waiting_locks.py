@@ -107,25 +107,56 @@ def _does(state: str) -> str:
 
 
 def unowned_locks(facts: Facts) -> Iterator[Draft]:
-    """Threads that all wait at a line that takes a lock, while the lock itself names no owner."""
+    """Threads that wait at lines that take a lock, while the lock itself names no owner."""
     view = read_threads(facts)
-    shared = {
-        frozenset(lock.data.waiters): lock for lock in facts.of(LockWait) if not lock.data.owner_tid
-    }
+    shared = [lock for lock in facts.of(LockWait) if not lock.data.owner_tid]
+    waiters = [waiter for thread in view.threads for waiter in _at_lock_lines(thread)]
+    stuck = [waiter for waiter in waiters if _is_stuck(waiter)]
+    for pid in {thread.pid for thread, *_ in stuck}:
+        ours = [waiter for waiter in stuck if waiter[0].pid == pid]
+        if len({place.text for *_, place in ours if place}) > 1:
+            yield _deadlock(pid, ours)
+            waiters = [waiter for waiter in waiters if waiter not in ours]
     groups: dict[tuple[int, str], list[Waiter]] = defaultdict(list)
-    for thread in view.threads:
-        for part in thread.of("futex"):
-            place = thread.place(part) if part.share >= _NOTICED else None
-            if (
-                place
-                and place.own
-                and (_ENTERS.search(place.source) or _TAKES.search(place.source))
-            ):
-                groups[thread.pid, place.text].append((thread, part, place))
-    for (pid, where), waiters in groups.items():
-        tids = {thread.tid for thread, *_ in waiters}
-        same = next((lock for who, lock in shared.items() if len(who & tids) > 1), None)
-        yield from _unowned_lock(pid, where, waiters, same, view)
+    for waiter in waiters:
+        groups[waiter[0].pid, waiter[2].text if waiter[2] else ""].append(waiter)
+    for (pid, where), group in groups.items():
+        tids = {thread.tid for thread, *_ in group}
+        same = next(
+            (lock for lock in shared if len(tids.intersection(lock.data.waiters)) > 1), None
+        )
+        yield from _unowned_lock(pid, where, group, same, view)
+
+
+def _at_lock_lines(thread: ThreadTime) -> Iterator[Waiter]:
+    for part in thread.of("futex"):
+        place = thread.place(part) if part.share >= _NOTICED else None
+        if place and place.own and (_ENTERS.search(place.source) or _TAKES.search(place.source)):
+            yield thread, part, place
+
+
+def _is_stuck(waiter: Waiter) -> bool:
+    thread, part, _ = waiter
+    return part.share >= _WHOLE and (part.longest_s or 0.0) >= _WHOLE * thread.window_s
+
+
+def _deadlock(pid: int, waiters: list[Waiter]) -> Draft:
+    """Several threads of one process stand still at different locks: none of them is served."""
+    where = "; ".join(
+        f"{thread.title} at {place.text} (`{place.source}`)"
+        for thread, _, place in waiters[:4]
+        if place
+    )
+    return Draft(
+        severity="high",
+        summary=f"{len(waiters)} threads of pid {pid} waited the whole time to get past locks at different "
+        f"lines, so perhaps each holds what another wants (deadlock): {where}",
+        evidence_ids=_ids(waiters),
+        confidence="inferred",
+        detail="A language lock names no owner, so the cycle is not proven.",
+        weight=max(part.share for _, part, _ in waiters),
+        next=("dump_stacks",),
+    )
 
 
 def _unowned_lock(
@@ -186,8 +217,8 @@ def interpreter_lock(facts: Facts) -> Iterator[Draft]:
             yield Draft(
                 severity="warn" if many else "info",
                 summary=f"{len(threads)} threads of pid {pid} wait up to {worst:.0%} of the time for the "
-                f"Python interpreter's lock (GIL): together they use {running:.0%} of one CPU, which "
-                "is about all that one interpreter can",
+                f"Python interpreter's lock (GIL), and together they use {running:.0%} of one CPU"
+                + (", about all that one interpreter can" if many else ""),
                 evidence_ids=[thread.id for thread in threads],
                 confidence="inferred",
                 detail="More threads do not make Python code that computes faster; processes do.",

@@ -55,7 +55,7 @@ def _slow_answers(waiting: Waiting, view: View) -> Draft:
     blame, ids = _blame(waiting, view)
     return Draft(
         severity=waiting.severity(view),
-        summary=f"{waiting.who} waits {part.share:.0%} of the time for answers from "
+        summary=f"{waiting.who} {part.share:.0%} of the time for answers from "
         f"{_peer(waiting, view)}, about {_seconds(each_s)} each{waiting.at}",
         evidence_ids=[*waiting.ids, *ids],
         confidence="inferred",
@@ -78,7 +78,7 @@ def _silent(waiting: Waiting, view: View) -> Draft:
     )
     return Draft(
         severity="warn" if suspicious else "info",
-        summary=f"{waiting.who} waited the whole time for {_peer(waiting, view)}, which sent nothing"
+        summary=f"{waiting.who} the whole time for {_peer(waiting, view)}, which sent nothing"
         f"{waiting.at}",
         evidence_ids=[*waiting.ids, *ids],
         confidence="inferred",
@@ -89,13 +89,19 @@ def _silent(waiting: Waiting, view: View) -> Draft:
 
 
 def _waits_for_work(waiting: Waiting) -> Draft:
+    named = waiting.place is not None and waiting.place.waits_for_work
+    why = (
+        "A name in its stack says that it waits for work or events."
+        if named
+        else "Nothing is owed to it: the other side sends when it has something."
+    )
     return Draft(
         severity="info",
-        summary=f"{waiting.who} waits {waiting.part.share:.0%} of the time for data or work from "
+        summary=f"{waiting.who} {waiting.part.share:.0%} of the time for data or work from "
         f"{waiting.part.object}{waiting.at}",
         evidence_ids=waiting.ids,
         confidence="inferred",
-        detail="Nothing is owed to it: the other side sends when it has something.",
+        detail=why,
         weight=0.1 * waiting.part.share,
     )
 
@@ -114,7 +120,7 @@ def upstreams(facts: Facts) -> Iterator[Draft]:
         blame, ids = _blame(waiting, view)
         yield Draft(
             severity="warn",
-            summary=f"{waiting.who} waits {part.share:.0%} of the time, and {part.unanswered or 0:.0%} of it "
+            summary=f"{waiting.who} {part.share:.0%} of the time, and {part.unanswered or 0:.0%} of it "
             f"has requests to others unanswered, about {_seconds(2 * (part.unanswered_s or 0))} each: "
             f"{part.object}",
             evidence_ids=[*waiting.ids, *ids],
@@ -144,11 +150,8 @@ def pipes(facts: Facts) -> Iterator[Draft]:
         what = "data from" if waiting.part.cause == "pipe_read" else "room in"
         doing = next((d for pid in waiting.peers if (d := view.doing(pid))), None)
         inside = bool(view.pids.intersection(waiting.peers))
-        quiet = (
-            doing is None or not (doing.is_busy or doing.is_blocked) or (inside and doing.is_busy)
-        )
-        if doing is not None and (not quiet or inside):
-            yield _stuck(waiting, view, f"for {what} {waiting.part.object}", quiet=quiet)
+        if doing is not None and (doing.is_blocked or (doing.is_busy and not inside)):
+            yield _stuck(waiting, view, f"for {what} {waiting.part.object}")
 
 
 def file_locks(facts: Facts) -> Iterator[Draft]:
@@ -170,7 +173,7 @@ def _stuck(
     part = waiting.part
     return Draft(
         severity="info" if quiet else waiting.severity(view),
-        summary=f"{waiting.who} waits {part.share:.0%} of the time {what}{waiting.at}",
+        summary=f"{waiting.who} {part.share:.0%} of the time {what}{waiting.at}",
         evidence_ids=[*waiting.ids, *ids],
         confidence=confidence,
         detail=blame.strip(),

@@ -4,12 +4,16 @@ import os
 
 
 def read_bytes(path: str, limit: int = 1 << 20) -> bytes:
-    """The first `limit` bytes of a file."""
+    """The first `limit` bytes of a file. One read of a file in /proc gives a page at most."""
+    chunks: list[bytes] = []
     try:
         with open(path, "rb", buffering=0) as file:
-            return file.read(limit)
+            while limit > 0 and (chunk := file.read(limit)):
+                chunks.append(chunk)
+                limit -= len(chunk)
     except OSError:
-        return b""
+        pass
+    return b"".join(chunks)
 
 
 def read_text(path: str) -> str:

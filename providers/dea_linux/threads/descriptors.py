@@ -55,11 +55,8 @@ class Descriptors:
             self._watching_epoll(at_ms, pid, arguments[0] & 0xFFFFFFFF)
             return
         raw = self._poll_array(pid, kind, arguments)
-        if not self._is_news((pid, tid), at_ms, raw.hex()):
-            return
-        self.records.append(
-            {"at_ms": at_ms, "pid": pid, "tid": tid, "call": kind, "array": raw.hex()}
-        )
+        if self._is_news((pid, tid), at_ms, raw.hex()):
+            self.records.append({"at_ms": at_ms, "pid": pid, "tid": tid, "array": raw.hex()})
         for fd, _ in watched_descriptors(kind, raw)[:_MOST_WATCHED]:
             self.link(at_ms, pid, fd, polled=True)
 

@@ -18,13 +18,24 @@ def process_facts(
 ) -> list[Fact]:
     """The family's processes, the busiest first, and the peers that something waits for."""
     shares = {pid: _cpu_share(stored, stored.processes[pid], cpu_ns) for pid in stored.processes}
-    pids = [pid for pid, process in stored.processes.items() if not process.peer or pid in peers]
+    lasting = _lasting(stored)
+    pids = [
+        pid
+        for pid, process in stored.processes.items()
+        if pid in lasting and (pid in peers or not process.peer)
+    ]
     pids.sort(key=lambda pid: (stored.processes[pid].peer, -shares[pid]))
     lines = {pid: line for line, pid in enumerate(stored.processes, 1)}
     return [
         _process_fact(stored, stored.processes[pid], shares[pid], runtimes.get(pid), lines[pid])
         for pid in pids[:_MOST_PROCESSES]
     ]
+
+
+def _lasting(stored: Stored) -> set[int]:
+    """Processes that were there for most of the window."""
+    least_ns = 0.5e9 * float(stored.facts["window_s"])
+    return {thread.pid for thread in stored.threads if thread.wall_ns >= least_ns or thread.peer}
 
 
 def _process_fact(
@@ -90,16 +101,16 @@ def host_facts(stored: Stored, *, name_neighbours: bool) -> list[Fact]:
         name="host_load",
         value=round(pressure, 3),
         unit="share",
-        shares={"cpus": float(stored.facts["cpus"]), "busy": round(busy, 3), "load": float(load)},
+        shares={"busy": round(busy, 3)},
     )
     summary = (
         f"host: {busy:.0%} of {stored.facts['cpus']} CPUs busy, load {load}; "
         f"some task waited for a CPU {pressure:.0%} of the time"
     )
-    neighbours = stored.host.get("neighbours", [])[:3] if name_neighbours else []
+    neighbours: list[dict[str, Any]] = stored.host.get("neighbours", [])[:3]
     return [
         Fact(data, summary, HOST, (1, 1)),
-        *(_neighbour(raw, window_s, stored) for raw in neighbours),
+        *(_neighbour(raw, window_s, stored) for raw in neighbours if name_neighbours),
     ]
 
 

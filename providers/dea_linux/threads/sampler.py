@@ -168,7 +168,8 @@ class Sampler:
             self.sockets.ask(at_ms, inodes)
             self.sockets.ask_unix(at_ms, inodes)
         links = self.descriptors.links | {f"socket:[{inode}]" for inode in self.sockets.peers}
-        self.holders = find_holders(links)
+        found = find_holders(links)
+        self.holders += [holder for holder in found if holder not in self.holders]
         self.host["locks"] = surroundings.read_contended_locks()
         others = {holder["holder"] for holder in self.holders} - self._family - {os.getpid()}
         self._peers |= set(sorted(others)[: _MOST_PEERS - len(self._peers)])

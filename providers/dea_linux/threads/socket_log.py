@@ -11,7 +11,7 @@ from typing import Any
 from dea_linux import netlink, procfs
 from dea_linux.netlink_frames import HEADER, SOCK_DIAG_BY_FAMILY, messages
 
-_EVERY_S = 0.2
+_EVERY_S, _SOON_S = 0.2, 0.04  # soon: when a socket is new, since it may be closed again
 _COST_LIMIT = 0.02  # of the time, so a host with many sockets is asked less often
 _MOST_SOCKETS = 128
 _LISTEN = 10
@@ -29,10 +29,14 @@ class SocketLog:
     records: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     peers: set[int] = field(default_factory=set[int])  # inodes of the other ends on this host
     error: str = ""
-    _next_s: float = 0.0
+    _asked: set[int] = field(default_factory=set[int])
+    _last_s: float = 0.0
+    _cost_s: float = 0.0
 
     def ask_when_due(self, at_ms: int, inodes: Collection[int]) -> None:
-        if inodes and not self.error and time.monotonic() >= self._next_s:
+        pause_s = _SOON_S if not self._asked.issuperset(inodes) else _EVERY_S
+        due_s = self._last_s + max(pause_s, self._cost_s / _COST_LIMIT)
+        if inodes and not self.error and time.monotonic() >= due_s:
             self.ask(at_ms, inodes)
 
     def ask(self, at_ms: int, inodes: Collection[int]) -> None:
@@ -45,8 +49,9 @@ class SocketLog:
             return
         kept = list(self._keep(raw, set(inodes), listeners=not self.records))
         self._store(at_ms, "inet", kept)
-        now = time.monotonic()
-        self._next_s = now + max(_EVERY_S, (now - began) / _COST_LIMIT)
+        self._asked |= set(inodes)
+        self._last_s = time.monotonic()
+        self._cost_s = self._last_s - began
 
     def ask_unix(self, at_ms: int, inodes: Collection[int]) -> None:
         """Store the replies about those of the sockets that are AF_UNIX, and about their peers."""

@@ -12,6 +12,7 @@ from dea_linux.threads.things import safe
 from dea_linux.threads.traffic import TrafficLog
 
 _MOST_GROUPS = 6
+_MOST_OF_WINDOW = 0.5
 _FEW = 4  # threads of one process that are all listed, idle or not
 _BUSY_CAUSES: tuple[Cause, ...] = (
     "cpu_user",
@@ -34,21 +35,30 @@ class ThreadFacts:
         self._traffic = TrafficLog(stored)
 
     def family(self, accounts: Iterable[Account], name: str, most: int) -> list[Fact]:
-        """The threads that matter most, then what is left of each process."""
-        per_process: dict[int, int] = defaultdict(int)
+        """The threads that matter most, then what is left of each process.
+
+        Threads that lived for a part of the window only are never listed on their own.
+        """
         listed: list[Account] = []
-        rest: dict[int, list[Account]] = defaultdict(list)
+        rest: list[Account] = []
         for account in sorted(accounts, key=_interest, reverse=True):
-            pid = account.thread.pid
-            matters = _interest(account) >= 0.05 or per_process[pid] < _FEW
-            if len(listed) < most and matters:
-                listed.append(account)
-                per_process[pid] += 1
-            else:
-                rest[pid].append(account)
-        facts = [self.of_thread(account, name) for account in listed]
-        groups = sorted(rest.items(), key=lambda item: -len(item[1]))[:_MOST_GROUPS]
-        return facts + [self._of_group(pid, group, name) for pid, group in groups]
+            of_process = [one for one in listed if one.thread.pid == account.thread.pid]
+            matters = _interest(account) >= 0.05 or len(of_process) < _FEW
+            chosen = len(listed) < most and matters and not self._is_short(account)
+            (listed if chosen else rest).append(account)
+        known = {account.thread.pid for account in listed}
+        groups: dict[int, list[Account]] = defaultdict(list)
+        for account in rest:
+            groups[account.thread.pid if account.thread.pid in known else 0].append(account)
+        largest = sorted(groups.items(), key=lambda item: -len(item[1]))[:_MOST_GROUPS]
+        return [
+            *(self.of_thread(account, name) for account in listed),
+            *(self._of_group(pid, group, name) for pid, group in largest),
+        ]
+
+    def _is_short(self, account: Account) -> bool:
+        window_s = float(self._stored.facts["window_s"])
+        return account.thread.wall_ns / 1e9 < _MOST_OF_WINDOW * window_s
 
     def of_thread(self, account: Account, name: str) -> Fact:
         thread = account.thread
@@ -77,17 +87,18 @@ class ThreadFacts:
                 sums[share.wait.cause, share.wait.syscall].append((weight, share))
         parts = [_joined(shares) for shares in sums.values()]
         parts = [part for part in sorted(parts, key=lambda p: -p.share) if part.share >= 0.001]
-        title = f"{len(group)} other threads" if len(group) > 1 else safe(group[0].thread.name)
+        title = _group_title(pid, group)
         data = Metric(
             name=name,
             value=round(wall / 1e9 / len(group), 3),
             unit="s",
-            pid=pid,
+            pid=pid or None,
             thread=title,
             runtime=self._runtimes.get(pid),
             parts=parts,
         )
-        return Fact(data, f"{title} of pid {pid}: {described(parts)}", SAMPLES)
+        owner = f" of pid {pid}" if pid else ""
+        return Fact(data, f"{title}{owner}: {described(parts)}", SAMPLES)
 
     def _part(self, share: Share) -> Part:
         wait = share.wait
@@ -117,11 +128,21 @@ class ThreadFacts:
 
 
 def _interest(account: Account) -> float:
-    """Threads that work, or that wait for what others should give up; main threads always."""
+    """Main threads, and those that work or wait for what others should give up; then listeners."""
     thread = account.thread
     per_s = thread.switches / max(thread.wall_ns / 1e9, 0.001)
     is_main = 0.5 if thread.tid == thread.pid else 0.0
-    return is_main + account.of(*_BUSY_CAUSES) + min(0.5, per_s / 40)
+    serves = 0.05 if any(share.wait.role == "listen" for share in account.shares) else 0.0
+    return is_main + serves + account.of(*_BUSY_CAUSES) + min(0.5, per_s / 40)
+
+
+def _group_title(pid: int, group: list[Account]) -> str:
+    """`5 other threads`, or for pid 0 `9 short-lived or idle processes (sleep, sed)`."""
+    if pid:
+        return f"{len(group)} other threads" if len(group) > 1 else safe(group[0].thread.name)
+    names = dict.fromkeys(safe(account.thread.name) for account in group)
+    pids = {account.thread.pid for account in group}
+    return f"{len(pids)} short-lived or idle processes ({', '.join(list(names)[:3])})"
 
 
 def _joined(shares: list[tuple[float, Share]]) -> Part:

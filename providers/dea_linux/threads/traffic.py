@@ -36,7 +36,7 @@ class TrafficLog:
         times = {at_ms for looks in seen.values() for at_ms, _ in looks}
         for looks in seen.values():
             for at_ms, tcp in looks:
-                if tcp.since_sent_ms < tcp.since_received_ms:
+                if _is_owed(tcp):
                     ages[at_ms] = max(ages.get(at_ms, 0.0), tcp.since_sent_ms / 1000)
         return Traffic(
             sent_bytes=sum(_moved(looks, sent=True) for looks in seen.values()),
@@ -44,6 +44,12 @@ class TrafficLog:
             unanswered=round(len(ages) / len(times), 2),
             unanswered_s=round(sum(ages.values()) / len(ages), 3) if ages else None,
         )
+
+
+def _is_owed(tcp: TcpInfo) -> bool:
+    """Something was sent after the last byte came; on a new connection both count from its start."""
+    nothing_came = tcp.bytes_received == 0 and (tcp.bytes_acked or 0) > 1  # the handshake counts 1
+    return tcp.since_sent_ms < tcp.since_received_ms or nothing_came
 
 
 def _moved(looks: list[tuple[int, TcpInfo]], *, sent: bool) -> int:
