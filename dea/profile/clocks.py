@@ -11,7 +11,9 @@ from dea.contracts.evidence import Fact
 from dea.profile.stacks import said
 
 _TASKS = 512  # of a process that are read
+_PROCESSES = 6  # that become evidence, the busiest
 _THREADS = 5  # of a process that become evidence
+_SATURATED = 0.8
 _WORTH = 0.05  # of a core: what a thread must use to be evidence
 _KERNEL_MIN_CPU_S = 0.3  # the split into user and kernel is sampled, so it needs some time
 _GC_THREADS = ("GC Thread", "G1 ", "ZWorker", "ZDriver", "Shenandoah", "CMS ", "Concurrent Mark")
@@ -25,6 +27,11 @@ class ThreadUse:
     name: str
     share: float
     wait_share: float
+
+    @property
+    def is_saturated(self) -> bool:
+        """It had work for the whole time."""
+        return self.share + self.wait_share >= _SATURATED
 
 
 @dataclass(frozen=True)
@@ -40,8 +47,9 @@ class CpuUse:
 
     @property
     def wait_share(self) -> float:
-        """Time that its threads could have run but got no CPU, as `share` counts."""
-        return sum(thread.wait_share for thread in self.threads)
+        """What its neediest thread could have used beyond `share`, had a CPU been free."""
+        wanted = max((thread.share + thread.wait_share for thread in self.threads), default=0.0)
+        return max(0.0, wanted - self.share)
 
     @property
     def gc_share(self) -> float:
@@ -85,7 +93,7 @@ def cpu_use(before: str, after: str) -> list[CpuUse]:
 
 def cpu_facts(uses: Iterable[CpuUse], runtime: str | None, file: str) -> Iterator[Fact]:
     """Metrics `cpu_share` (process, busy threads), `cpu_wait_share`, `kernel_share`, `gc_share`."""
-    for use in uses:
+    for use in list(uses)[:_PROCESSES]:
         process = f"{runtime or 'unknown'} process {use.pid} ({use.comm})"
 
         def metric(name: str, value: float, summary: str, use: CpuUse = use) -> Fact:
@@ -107,21 +115,26 @@ def cpu_facts(uses: Iterable[CpuUse], runtime: str | None, file: str) -> Iterato
 
 
 def _thread_facts(use: CpuUse, runtime: str | None, file: str) -> Iterator[Fact]:
-    busy = [thread for thread in use.threads if thread.share >= _WORTH]
     if len(use.threads) < 2:
         return  # the process says it all
-    for thread in busy[:_THREADS]:
-        data = Metric(
-            name="cpu_share",
-            value=round(thread.share, 4),
-            unit="",
-            pid=use.pid,
-            tid=thread.tid,
-            thread=thread.name,
-            runtime=runtime,
-        )
-        summary = f"thread {thread.tid} ({thread.name}) used {thread.share:.0%} of a core"
-        yield Fact(data, summary, file)
+    for thread in [t for t in use.threads if t.share >= _WORTH or t.is_saturated][:_THREADS]:
+
+        def metric(name: str, value: float, summary: str, thread: ThreadUse = thread) -> Fact:
+            data = Metric(
+                name=name,
+                value=round(value, 4),
+                unit="",
+                pid=use.pid,
+                tid=thread.tid,
+                thread=thread.name,
+                runtime=runtime,
+            )
+            return Fact(data, f"thread {thread.tid} ({thread.name}) {summary}", file)
+
+        yield metric("cpu_share", thread.share, f"used {thread.share:.0%} of a core")
+        if thread.is_saturated and thread.wait_share >= _WORTH:
+            told = f"waited {thread.wait_share:.0%} of the time for a CPU"
+            yield metric("cpu_wait_share", thread.wait_share, told)
 
 
 @dataclass(frozen=True)

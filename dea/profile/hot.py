@@ -6,11 +6,17 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from dea.contracts.data import Frame, FrameHot
-from dea.profile.stacks import Sampled, in_words
+from dea.profile.clocks import CpuUse
+from dea.profile.stacks import NO_SYMBOLS, Sampled, in_words
 
 Scope = Literal["cpu", "wall"]
 _LINES, _CALLERS, _BELOW = 4, 5, 4
 _LEAST_BELOW = 0.05  # of a place's samples: rarer is noise, such as an interrupt
+
+_LEAST_SHARE = 0.02  # of all samples: colder functions are left out, but for the hottest
+_NAMED_WITHIN = 3
+_NEARLY_ALL = 0.8  # of a process's samples: a thread with as many needs no word of its own
+_SATURATED_THREADS = 3
 
 _Place = tuple[str, str | None, str | None]
 
@@ -64,9 +70,26 @@ def hot_frames_by_thread(stacks: Sequence[Sampled], scope: Scope, *, top: int) -
     return [hot for group in by_thread.values() for hot in _rank(group, scope, top, of_thread=True)]
 
 
+def hot_frames_of_saturated(stacks: Sequence[Sampled], uses: Sequence[CpuUse]) -> list[Hot]:
+    """The hottest function of each thread that is always busy in a process where others work too."""
+    samples: Counter[int] = Counter()
+    for stack in stacks:
+        samples[stack.pid] += stack.samples
+    saturated = {thread.tid for use in uses for thread in use.threads if thread.is_saturated}
+    hots = hot_frames_by_thread([s for s in stacks if s.tid in saturated], "cpu", top=1)
+    return [hot for hot in hots if hot.data.total_samples < _NEARLY_ALL * samples[hot.data.pid]][
+        :_SATURATED_THREADS
+    ]
+
+
 def own_depth(frames: Sequence[Frame]) -> int:
-    """Where the innermost frame of the user's own code is; 0 when there is none."""
-    return next((depth for depth, frame in enumerate(frames) if frame.own), 0)
+    """Where the innermost frame of the user's own code is; 0 when there is none.
+
+    When that has no name, a named one close by says more.
+    """
+    own = [depth for depth, frame in enumerate(frames) if frame.own]
+    named = [depth for depth in own[:_NAMED_WITHIN] if frames[depth].function != NO_SYMBOLS]
+    return next(iter([*named, *own]), 0)
 
 
 def _rank(stacks: Sequence[Sampled], scope: Scope, top: int, *, of_thread: bool) -> Iterator[Hot]:
@@ -79,8 +102,9 @@ def _rank(stacks: Sequence[Sampled], scope: Scope, top: int, *, of_thread: bool)
             place = (frame.function, frame.file, frame.module)
             tallies.setdefault(place, _Tally()).add(stack, depth)
     ranking = sorted(tallies.values(), key=lambda tally: -tally.samples)
-    for tally in ranking[:top]:
-        yield _hot(tally, total, scope, of_thread)
+    for number, tally in enumerate(ranking[:top]):
+        if number == 0 or tally.samples >= _LEAST_SHARE * total:
+            yield _hot(tally, total, scope, of_thread)
 
 
 def _hot(tally: _Tally, total: int, scope: Scope, of_thread: bool) -> Hot:

@@ -7,6 +7,8 @@ from dea.contracts.data import Frame
 from dea.contracts.scrub import one_line
 from dea.contracts.secrets import hide_secrets
 
+NO_SYMBOLS = "[no symbols]"  # a function of a stripped file; its `line` is the offset in the file
+
 
 @dataclass(frozen=True)
 class Sampled:

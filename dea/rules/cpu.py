@@ -1,19 +1,28 @@
 """Rules over CPU profiles: which function burns the CPU, of which process, and doing what."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from dea.contracts.data import FrameHot, Metric, Process
+from dea.contracts.data import FrameHot, Metric
 from dea.contracts.finding import Severity
+from dea.rules.cpu_users import (
+    BUSY,
+    SOME,
+    VERY_BUSY,
+    collectors,
+    kernel_work,
+    metric_of,
+    metrics,
+    who,
+    working_descendants,
+)
 from dea.rules.draft import Cited, Draft, Facts, Rule
 from dea.rules.patterns import kind_of_work, repeated_query
 
 FEWEST_SAMPLES = 30  # below that a share means nothing
-_BUSY, _VERY_BUSY, _SOME = 0.8, 0.9, 0.3  # of one core
 _HALF, _MOST = 0.5, 0.75  # of the samples
 _QUERY_SHARE = 0.3
 _FINDINGS = 3
-_KERNEL_SHARE, _GC_SHARE = 0.5, 0.2
 
 Hots = Sequence[Cited[FrameHot]]
 
@@ -49,14 +58,13 @@ class _Case:
 def hot_functions(facts: Facts) -> Iterator[Draft]:
     """Where the CPU time of each busy process goes."""
     cases = sorted(_cases(facts), key=lambda case: -case.busy)
-    told: dict[tuple[str, str | None], Draft] = {}
-    for case in [case for case in cases if case.busy >= _SOME and case.samples >= FEWEST_SAMPLES]:
+    by_place: dict[tuple[str, str | None], list[_Case]] = {}
+    for case in [case for case in cases if case.busy >= SOME and case.samples >= FEWEST_SAMPLES]:
         top = case.hots[0].data.frame
-        place = (top.function, top.file)
-        if place not in told and len(told) < _FINDINGS:
-            told[place] = _explain(facts, case)
-    yield from told.values()
-    if not told and cases and cases[0].cpu:
+        by_place.setdefault((top.function, top.file), []).append(case)
+    for busiest, *alike in list(by_place.values())[:_FINDINGS]:
+        yield _with_others(_explain(facts, busiest), [c for c in alike if c.pid != busiest.pid])
+    if not by_place and cases and cases[0].cpu:
         yield _mostly_off_cpu(facts, cases[0])
 
 
@@ -78,66 +86,10 @@ def queries_in_loops(facts: Facts) -> Iterator[Draft]:
             )
 
 
-def kernel_work(facts: Facts) -> Iterator[Draft]:
-    """Processes whose CPU time goes to the kernel on their behalf."""
-    for share in _metrics(facts, "kernel_share"):
-        cpu = _metric_of(facts, "cpu_share", share.data.pid)
-        if share.data.value >= _KERNEL_SHARE and cpu and cpu.data.value >= _SOME:
-            yield Draft(
-                severity="info",
-                summary=f"{share.data.value:.0%} of the CPU time of {_subject(facts, share.data.pid)} "
-                "is spent in the kernel: in system calls or page faults, not in its own code",
-                evidence_ids=[share.id, cpu.id],
-                confidence="observed",
-                detail="trace_syscalls says which calls.",
-                weight=0.2 * share.data.value,
-                next=("trace_syscalls",),
-            )
-
-
-def collectors(facts: Facts) -> Iterator[Draft]:
-    """Garbage collector threads that take a good part of the CPU time."""
-    for share in _metrics(facts, "gc_share"):
-        cpu = _metric_of(facts, "cpu_share", share.data.pid)
-        if share.data.value >= _GC_SHARE and cpu and cpu.data.value >= _SOME:
-            loud = share.data.value >= _HALF and cpu.data.value >= _BUSY
-            yield Draft(
-                severity="warn" if loud else "info",
-                summary=f"garbage collection takes {share.data.value:.0%} of the CPU time of "
-                f"{_subject(facts, share.data.pid)}",
-                evidence_ids=[share.id, cpu.id],
-                confidence="observed",
-                detail="The heap may be nearly full, or much is allocated; snapshot_memory tells.",
-                weight=share.data.value,
-                next=("snapshot_memory",),
-            )
-
-
-def working_descendants(facts: Facts) -> Iterator[Draft]:
-    """The work is done by another process than the one that was attached to."""
-    family = list(facts.of(Process))
-    shares = {one.data.pid: one.data.cpu_share or 0.0 for one in family}
-    for one in family:
-        data = one.data
-        if data.target is None or data.target == data.pid or shares[data.pid] < _SOME:
-            continue
-        target = shares.get(data.target, 0.0)
-        if target <= 0.25 * shares[data.pid]:
-            yield Draft(
-                severity="info",
-                summary=f"the work is done by process {data.pid} ({data.cmdline or data.comm}), a "
-                f"descendant of the target {data.target}: {shares[data.pid]:.0%} of a core, "
-                f"the target itself {target:.0%}",
-                evidence_ids=[one.id],
-                confidence="observed",
-                weight=0.1,
-            )
-
-
 def _explain(facts: Facts, case: _Case) -> Draft:
     best = case.hots[0]
     share = best.data.share
-    if not best.data.frame.own:
+    if not best.data.frame.own or _is_nameless(best.data):
         return _foreign(facts, case)
     if share < _HALF:
         return _spread(facts, case)
@@ -155,10 +107,20 @@ def _explain(facts: Facts, case: _Case) -> Draft:
     )
 
 
+def _with_others(draft: Draft, alike: Sequence[_Case]) -> Draft:
+    """The same place is hottest in other processes too, as in the workers of a server."""
+    if not alike:
+        return draft
+    pids = ", ".join(str(case.pid) for case in alike[:6])
+    ids = [*draft.evidence_ids, *(name for case in alike for name in case.ids(case.hots[0]))]
+    more = f"{draft.summary}; likewise in {len(alike)} more (pid {pids})"
+    return replace(draft, summary=more, evidence_ids=ids)
+
+
 def _severity(case: _Case, hot: FrameHot) -> Severity:
-    if case.busy >= _VERY_BUSY and hot.share >= _MOST and hot.frame.line is not None:
+    if case.busy >= VERY_BUSY and hot.share >= _MOST:
         return "high"
-    return "warn" if case.busy >= _BUSY else "info"
+    return "warn" if case.busy >= BUSY else "info"
 
 
 def _spread(facts: Facts, case: _Case) -> Draft:
@@ -176,36 +138,57 @@ def _spread(facts: Facts, case: _Case) -> Draft:
 def _foreign(facts: Facts, case: _Case) -> Draft:
     """No function of the user's own can be named: only what runs below is known."""
     best = case.hots[0]
-    where = best.data.frame.module or "the runtime"
+    where = (best.data.frame.module or "the runtime").rsplit("/", 1)[-1].strip("[]")
+    cure = "Which line of the program causes it cannot be told from this profile."
+    if _is_nameless(best.data):
+        near = f"hottest near {best.data.frame.function}"
+        why = f"in {where}, which has no symbols ({near}){_via(best.data)}"
+        cure = "Install its debug symbols to see which function that is."
+    elif best.data.frame.module == "[generated]":
+        why = f"in {best.data.frame.function}, which has no names here"
+    else:
+        why = f"in {best.data.frame.place()} of {where}, which is not the program's own code"
     return Draft(
         severity="info",
-        summary=f"{_bound(facts, case)}: {best.data.share:.0%} of it in {best.data.frame.place()} of "
-        f"{where.rsplit('/', 1)[-1].strip('[]')}, which is not the program's own code",
+        summary=f"{_bound(facts, case)}: {best.data.share:.0%} of it {why}",
         evidence_ids=case.ids(best),
         confidence="observed",
-        detail="Which line of the program causes it cannot be told from this profile.",
+        detail=_detail(best, case.hots[1:3], cure),
         weight=0.3 * min(case.busy, 1.0) * best.data.share,
     )
 
 
+def _is_nameless(hot: FrameHot) -> bool:
+    """A place in a stripped file is told as `file+0x123`."""
+    module = (hot.frame.module or "").rsplit("/", 1)[-1]
+    return hot.frame.file is None and hot.frame.function.startswith(f"{module}+0x")
+
+
 def _mostly_off_cpu(facts: Facts, case: _Case) -> Draft:
+    subject = who(facts, case.pid)
+    if case.busy < SOME:
+        summary = f"{subject} was mostly off CPU: it used {case.used:.0%} of a core"
+        detail = "What it waits for does not show in a CPU profile; time_budget tells."
+    else:
+        summary = f"{_bound(facts, case)}, but {case.samples} samples are too few to say where"
+        detail = "Profile for longer."
     return Draft(
         severity="info",
-        summary=f"{_subject(facts, case.pid)} was mostly off CPU: it used {case.used:.0%} of a core",
+        summary=summary,
         evidence_ids=case.ids(),
         confidence="observed",
-        detail="What it waits for does not show in a CPU profile; time_budget tells.",
+        detail=detail,
         next=("time_budget",),
     )
 
 
 def _bound(facts: Facts, case: _Case) -> str:
-    subject = _subject(facts, case.pid)
+    subject = who(facts, case.pid)
     if case.tid is not None and case.hots[0].data.thread:
         subject = f"thread {case.hots[0].data.thread} ({case.tid}) of {subject}"
-    how = "is CPU-bound" if case.busy >= _BUSY else "uses CPU"
+    how = "is CPU-bound" if case.busy >= BUSY else "uses CPU"
     waited = case.busy - case.used
-    starved = f", and {waited:.0%} of the time waiting for one" if waited >= 0.1 else ""
+    starved = f", kept waiting for another {waited:.0%}" if waited >= 0.1 else ""
     return f"{subject} {how} ({case.used:.0%} of a core{starved})"
 
 
@@ -229,46 +212,21 @@ def _detail(best: Cited[FrameHot], others: Hots, how_to: str) -> str:
     return " ".join([*said, how_to]).strip()
 
 
-def _subject(facts: Facts, pid: int | None) -> str:
-    """`python process 12`, with its command and whose descendant it is when it isn't the target."""
-    cpu = _metric_of(facts, "cpu_share", pid)
-    runtime = cpu.data.runtime if cpu and cpu.data.runtime not in (None, "unknown") else None
-    name = f"{runtime} process {pid}" if runtime else f"process {pid}"
-    for one in facts.of(Process):
-        if one.data.pid == pid and one.data.target not in (None, pid):
-            return (
-                f"{name} ({one.data.cmdline or one.data.comm}, a descendant of {one.data.target})"
-            )
-    return name
-
-
 def _cases(facts: Facts) -> Iterator[_Case]:
     cases: dict[tuple[int, int | None], _Case] = {}
     for hot in facts.of(FrameHot):
         if hot.data.scope == "cpu":
             key = (hot.data.pid, hot.data.tid)
             cases.setdefault(key, _Case(*key)).hots.append(hot)
-    for metric in _metrics(facts, "cpu_share"):
+    for metric in metrics(facts, "cpu_share"):
         if metric.data.pid is not None:
             key = (metric.data.pid, metric.data.tid)
             if metric.data.tid is None:
                 cases.setdefault(key, _Case(*key))
             if key in cases:
                 cases[key].cpu = metric
-                cases[key].wait = _metric_of(facts, "cpu_wait_share", *key)
+                cases[key].wait = metric_of(facts, "cpu_wait_share", *key)
     yield from cases.values()
-
-
-def _metrics(facts: Facts, name: str) -> Iterator[Cited[Metric]]:
-    yield from (metric for metric in facts.of(Metric) if metric.data.name == name)
-
-
-def _metric_of(
-    facts: Facts, name: str, pid: int | None, tid: int | None = None
-) -> Cited[Metric] | None:
-    """The metric of a process, or of one of its threads."""
-    found = (m for m in _metrics(facts, name) if (m.data.pid, m.data.tid) == (pid, tid))
-    return next(found, None)
 
 
 RULES: tuple[Rule, ...] = (

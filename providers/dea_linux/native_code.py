@@ -3,14 +3,13 @@
 import re
 from pathlib import PurePosixPath
 
-NO_SYMBOLS = "[no symbols]"
 KERNEL, GENERATED = "[kernel]", "[generated]"
 
 _SYSTEM_MODULES = re.compile(
     r"/(?:usr/)?lib(?:32|64|exec|x32)?/|/(?:site|dist)-packages/|/node_modules/|\[|/dev/|/memfd:|//anon"
 )
 _SYSTEM_SOURCES = re.compile(
-    r"/usr/(?:local/)?include/|/usr/lib(?:64)?/|/rustc/|.*/rustlib/src/|.*/go/pkg/mod/"
+    r"/usr/(?:local/)?include/|/usr/lib(?:64)?/|/rustc/|/rust/deps/|.*/rustlib/src/|.*/\.cargo/(?:registry|git)/|.*/go/pkg/mod/"
 )
 _SYSTEM_FUNCTIONS = re.compile(
     r"_start$|_init$|(?:std|core|alloc|__gnu_cxx)::|<(?:std|core|alloc)::"

@@ -12,9 +12,9 @@ from dea.profile.evidence import hot_fact, skipped_fact
 from dea.profile.family import process_facts
 from dea.profile.flamegraph import flamegraph
 from dea.profile.folded import fold
-from dea.profile.hot import Hot, hot_frames
-from dea.profile.stacks import Sampled
-from dea_linux.native_code import GENERATED, NO_SYMBOLS, is_interpreter
+from dea.profile.hot import Hot, hot_frames, hot_frames_of_saturated
+from dea.profile.stacks import NO_SYMBOLS, Sampled
+from dea_linux.native_code import GENERATED, is_interpreter
 from dea_linux.perf.lines import LINES, read_lines
 from dea_linux.perf.script import Script, read_script
 from dea_linux.perf.stacks import Program, stacks_of, without_symbols
@@ -49,9 +49,10 @@ def hot_native_frames(stacks: Sequence[Sampled]) -> list[Hot]:
 
 
 def _named(hot: Hot) -> Hot:
-    if hot.data.frame.function != NO_SYMBOLS:
-        return hot
-    update: dict[str, Any] = {"frame": without_symbols(hot.data.frame), "lines": {}}
+    callers = [caller for caller in hot.data.callers if caller != NO_SYMBOLS]
+    update: dict[str, Any] = {"callers": callers}
+    if hot.data.frame.function == NO_SYMBOLS:
+        update |= {"frame": without_symbols(hot.data.frame), "lines": {}}
     return replace(hot, data=hot.data.model_copy(update=update))
 
 
@@ -60,7 +61,8 @@ def _facts(
 ) -> Iterator[Fact]:
     noted = observation.facts
     source: Mapping[str, str] = noted.get("source", {})
-    for hot in hot_native_frames(stacks):
+    of_threads = [_named(hot) for hot in hot_frames_of_saturated(stacks, uses)]
+    for hot in [*hot_native_frames(stacks), *of_threads]:
         text = source.get(f"{hot.data.frame.file}:{hot.data.frame.line}")
         data = hot.data.model_copy(update={"source": text}) if text else hot.data
         yield hot_fact(replace(hot, data=data), SCRIPT)

@@ -5,17 +5,18 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from dea.contracts.data import Frame
-from dea.profile.stacks import Sampled, merged, said
+from dea.profile.stacks import NO_SYMBOLS, Sampled, merged, said
 from dea_linux.native_code import (
     GENERATED,
     KERNEL,
-    NO_SYMBOLS,
     is_own_function,
     is_own_module,
     short_name,
 )
 from dea_linux.perf.lines import Place, Places, lookup_offset
 from dea_linux.perf.script import Call, Sample
+
+_MANGLED = ("_R", "_Z")  # names that perf could not turn back into what the source says
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,8 @@ def _compiled(call: Call, depth: int, own_module: bool, program: Program) -> Ite
         yield Frame(function=NO_SYMBOLS, line=call.offset, module=said(call.module), own=own_module)
         return
     symbol = call.symbol or places[-1].function
+    if _known(places) and (symbol.startswith(_MANGLED) or "$u7b$" in symbol):
+        symbol = places[-1].function
     chain = [*places[:-1], Place(symbol, *_last(places))]
     for place in chain:
         name = said(short_name(place.function.split("@", 1)[0] or place.function))
@@ -78,7 +81,8 @@ def without_symbols(frame: Frame) -> Frame:
 
 
 def _known(places: Sequence[Place]) -> bool:
-    return bool(places) and places[-1].function not in ("??", "")
+    """Without debug information only the nearest symbol before is told, which may be another's."""
+    return bool(places) and places[-1].file is not None
 
 
 def _last(places: Sequence[Place]) -> tuple[str | None, int | None]:

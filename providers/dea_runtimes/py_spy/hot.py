@@ -5,7 +5,8 @@ from dataclasses import replace
 from typing import Any
 
 from dea.contracts.data import Frame
-from dea.profile.hot import Hot, hot_frames, hot_frames_by_thread
+from dea.profile.clocks import CpuUse
+from dea.profile.hot import Hot, hot_frames, hot_frames_by_thread, hot_frames_of_saturated
 from dea.profile.stacks import Sampled, said
 from dea_runtimes.py_spy.context import LineContext, line_context
 from dea_runtimes.py_spy.source import Function
@@ -14,9 +15,12 @@ _THREADS, _PER_THREAD, _LEAST_SHARE = 12, 2, 0.08
 _LOOKED_UP = 2  # how many callers a loop is looked for in
 
 
-def hot_of_processes(stacks: Sequence[Sampled], functions: Sequence[Function] = ()) -> list[Hot]:
-    """The hottest functions of each process while it was on the CPU."""
-    return [_explained(hot, functions) for hot in hot_frames(stacks, "cpu")]
+def hot_of_processes(
+    stacks: Sequence[Sampled], functions: Sequence[Function] = (), uses: Sequence[CpuUse] = ()
+) -> list[Hot]:
+    """The hottest functions of each process, and of threads that never rest, while on the CPU."""
+    hots = [*hot_frames(stacks, "cpu"), *hot_frames_of_saturated(stacks, uses)]
+    return [_explained(hot, functions) for hot in hots]
 
 
 def hot_of_threads(stacks: Sequence[Sampled], functions: Sequence[Function] = ()) -> list[Hot]:

@@ -15,6 +15,7 @@ _LINE = re.compile(
     r" (?P<samples>\d+)$"
 )
 _PROCESS = re.compile(r'(?:^|";)process (\d+):"')
+_FRAME_WITH_LINE = re.compile(r".* \(.*:\d+\)$")
 _FRAME = re.compile(r"(?P<function>.*) \((?P<file>.*?)(?::(?P<line>\d+))?\)$")
 
 
@@ -64,7 +65,9 @@ def _read_line(line: str, number: int, pid: int) -> Sampled | None:
 def _split(rest: str) -> Iterator[str]:
     """The thread's name, then each frame. Names and paths may hold semicolons themselves."""
     pieces = rest.split(";")
-    first = next((n for n, piece in enumerate(pieces) if _FRAME.match(piece)), len(pieces))
+    # The first is the name, or empty; `Thread-1 (work)` looks like a frame, but has no line.
+    frames = (n for n, piece in enumerate(pieces) if n > 0 and _FRAME_WITH_LINE.match(piece))
+    first = next(frames, 1)
     yield ";".join(pieces[:first])
     label = ""
     for piece in pieces[first:]:

@@ -23,16 +23,15 @@ _MANY_ERRORS = 0.05  # of the samples
 def parse_cpu(observation: Observation) -> Parsed:
     """Raises BackendError when there is output and none of it can be read."""
     raw = _read(observation)
-    functions = from_json(observation.text(FUNCTIONS))
-    hots = hot_of_processes(raw.stacks, functions)
+    uses = cpu_use(observation.text(BEFORE), observation.text(AFTER))
+    hots = hot_of_processes(raw.stacks, from_json(observation.text(FUNCTIONS)), uses)
     return _parsed(observation, raw, hots, "CPU time")
 
 
 def parse_wall(observation: Observation) -> Parsed:
     """Raises BackendError when there is output and none of it can be read."""
     raw = _read(observation)
-    functions = from_json(observation.text(FUNCTIONS))
-    hots = hot_of_threads(raw.stacks, functions)
+    hots = hot_of_threads(raw.stacks, from_json(observation.text(FUNCTIONS)))
     return _parsed(observation, raw, hots, "Wall clock time")
 
 
@@ -70,8 +69,8 @@ def _limitations(observation: Observation, stacks: Sequence[Sampled]) -> Iterato
     noted = observation.facts
     total = sum(stack.samples for stack in stacks)
     yield (
-        f"sampled {noted['rate_hz']} times a second without pausing the target: a stack may now "
-        "and then be torn; time inside C extensions counts for the Python line that called them"
+        f"sampled {noted['rate_hz']} times a second without pausing the target, so a stack may be "
+        "torn; time inside C extensions counts for the Python line that called them"
     )
     if noted["errors"] > _MANY_ERRORS * max(total, 1):
         yield f"py-spy could not read {noted['errors']} stacks besides {total} good ones"
