@@ -34,6 +34,7 @@ def _readiness(data: ReadinessData, limits: Sequence[str]) -> Iterator[Renderabl
     )
     yield ""
     yield _backends(data)
+    yield ""
     if data.tools_unavailable:
         yield heading("Tools that cannot work here")
         for item in data.tools_unavailable:
@@ -44,7 +45,7 @@ def _readiness(data: ReadinessData, limits: Sequence[str]) -> Iterator[Renderabl
         yield heading("Install what is missing")
         yield plain(f"  {line}")
     elif all(provider.status == "ready" for provider in data.providers):
-        yield Text("Everything DEA can use is here.", style="green")
+        yield Text("No program and no permission is missing.", style="green")
     for text in limits:
         yield plain(f"({text})", "dim")
 
