@@ -1,5 +1,6 @@
 """Records the stacks of page faults, and which of the pages are still there at the end."""
 
+import itertools
 import math
 import tempfile
 from pathlib import Path
@@ -56,11 +57,20 @@ class Sites(LinuxBackend):
 
 
 async def _every(pid: int, duration_s: float) -> int:
-    """Sample one fault in so many, so that a target that faults a lot is not slowed."""
+    """Sample one fault in so many, so that a target that faults a lot is not slowed.
+
+    A prime: a block of four pages faults four times, and every fourth would always be the same.
+    """
     before = _faults(pid)
     await anyio.sleep(_LOOK_S)
-    rate = (_faults(pid) - before) / _LOOK_S
-    return max(1, math.ceil(rate * duration_s / _MOST_SAMPLES))
+    wanted = (_faults(pid) - before) / _LOOK_S * duration_s / _MOST_SAMPLES
+    if wanted <= 1:
+        return 1
+    return next(n for n in itertools.count(max(5, math.ceil(wanted))) if _is_prime(n))
+
+
+def _is_prime(number: int) -> bool:
+    return all(number % divisor for divisor in range(2, math.isqrt(number) + 1))
 
 
 def _faults(pid: int) -> int:
