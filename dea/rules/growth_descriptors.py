@@ -11,6 +11,7 @@ from dea.rules.series import Grown, growing, is_load, rate_text
 
 _FEWEST = 5
 _SOON_S = 600.0
+_FAR_S = 86400.0
 _NEARLY_ALL = 0.9
 _PLURAL: dict[FdType, str] = {
     "file": "open files",
@@ -141,6 +142,8 @@ def _headroom(summary: FdSummary, found: Trend) -> tuple[float | None, str]:
     if not summary.soft_limit or found.slope_per_s <= 0:
         return None, ""
     left_s = max(0, summary.soft_limit - summary.total) / found.slope_per_s
+    if left_s > _FAR_S:
+        return left_s, ""
     return left_s, f"; the limit of {summary.soft_limit} is reached in {in_time(left_s)}"
 
 
