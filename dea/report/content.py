@@ -9,10 +9,10 @@ from dea.contracts.finding import Finding
 from dea.contracts.result import ToolResult
 from dea.contracts.session import RunEntry, Session
 from dea.report.looks import Look, repeat_command
+from dea.report.order import evidence_in_order, ranked_findings
 from dea.report.pictures import Picture, pictures
 
 _UNCITED_SHOWN = 60
-_LOUDNESS = {"high": 0, "warn": 1, "info": 2}
 _ASKED = {
     "slow": "why it is slow",
     "leak": "what leaks",
@@ -80,24 +80,6 @@ def gather(
         interrupted=interrupted,
         hashes=hashes,
     )
-
-
-def ranked_findings(results: Sequence[ToolResult]) -> list[Finding]:
-    """Those of the newest investigation as it ranked them, then what other runs add to them."""
-    newest = next((r for r in reversed(results) if r.tool == "investigate" and r.ok), None)
-    first = list(newest.findings) if newest else []
-    others = [f for result in reversed(results) if result is not newest for f in result.findings]
-    others.sort(key=lambda finding: _LOUDNESS[finding.severity])
-    return list({finding.summary: finding for finding in reversed([*first, *others])}.values())[
-        ::-1
-    ]
-
-
-def evidence_in_order(results: Sequence[ToolResult], findings: Sequence[Finding]) -> list[Evidence]:
-    """Each piece once: what the first finding cites comes first, what none cites last."""
-    by_id = {evidence.id: evidence for result in results for evidence in result.evidence}
-    cited = [id_ for finding in findings for id_ in finding.evidence_ids if id_ in by_id]
-    return [by_id[id_] for id_ in dict.fromkeys([*cited, *by_id])]
 
 
 def _asked(results: Sequence[ToolResult], arguments: Mapping[str, Any]) -> str:

@@ -11,7 +11,7 @@ from dea.contracts.artifact import Artifact
 from dea.contracts.data import Note
 from dea.contracts.target import Target
 from dea.report import render_report, write_report
-from dea.report.content import ranked_findings
+from dea.report.order import ranked_findings
 from tests.report.sessions import RENDERER, Writer, series
 
 
@@ -163,7 +163,7 @@ def test_a_target_cannot_write_into_the_report() -> None:
 def test_the_newest_investigation_leads() -> None:
     writer = Writer()
     first = writer.run("investigate", [Note(text="a")], findings=[("high", "old")])
-    step = writer.run("profile_cpu", [Note(text="b")], findings=[("high", "new"), ("high", "more")])
+    step = writer.run("profile_cpu", [Note(text="b")], findings=[("high", "more"), ("high", "new")])
     last = writer.run("investigate", [Note(text="b")], findings=[("info", "new")])
     found = ranked_findings([first, step, last])
     assert [(finding.severity, finding.summary) for finding in found] == [
