@@ -54,6 +54,26 @@ class Account:
             at = holders.get(name) or next(reached, 0)
             self._tell_class(name, before, now, steps.steps(at), held=name in holders)
 
+        self._tell_suspended(first)
+
+    def _tell_suspended(self, first: Look) -> None:
+        """Calls of one function that pile up, such as tasks that never end."""
+        for call, now in self._look.suspended.items():
+            before = first.suspended.get(call, 0)
+            if now - before >= _LEAST_INSTANCES:
+                kind, function, file, line = call
+                self._record(
+                    {
+                        "record": "suspended",
+                        "type": kind,
+                        "function": function,
+                        "file": file,
+                        "line": line,
+                        "before": before,
+                        "now": now,
+                    }
+                )
+
     def _fits(self, watched: Watched) -> bool:
         length = self._objects.length(watched.address, watched.info.kind)
         return length_fits(self._objects, watched.address, watched.info.kind, length)

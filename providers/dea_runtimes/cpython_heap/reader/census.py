@@ -15,6 +15,7 @@ _LEAST_BUFFER_BYTES = 4096
 _LONGEST = 1 << 40
 _REFERENCES = 0xFFFFFFFF
 _SAMPLES = 40
+_SUSPENDED_SAMPLES = 20_000  # of generators and coroutines, which are told apart by their function
 _MOST_OBJECTS = 50_000_000
 
 
@@ -24,6 +25,7 @@ class Counted:
 
     info: TypeInfo
     length_word: int  # distance of the length from the list links, in words; 0: no container
+    most_samples: int = _SAMPLES
     count: int = 0
     lengths: dict[int, int] = field(default_factory=dict[int, int])
     samples: list[int] = field(default_factory=list[int])
@@ -88,7 +90,7 @@ def _walk(objects: Objects, snapshot: Snapshot, head: int, types: dict[int, Coun
             length = words[at + counted.length_word]
             if length >= LEAST_ITEMS:
                 counted.lengths[link + 16] = length
-        if counted.count <= _SAMPLES:
+        if counted.count <= counted.most_samples:
             counted.samples.append(link + 16)
         previous = link
         link = words[at] & ~3
@@ -102,7 +104,9 @@ def _new_type(objects: Objects, address: int) -> Counted:
     info = objects.info(address)
     fixed = info.name == "frozenset" or info.kind not in LENGTH_AT
     # The links are the two words before the object.
-    return Counted(info, 0 if fixed else 2 + LENGTH_AT[info.kind] // 8)
+    length_word = 0 if fixed else 2 + LENGTH_AT[info.kind] // 8
+    suspended = address in (objects.types["Gen"], objects.types["Coro"], objects.types["AsyncGen"])
+    return Counted(info, length_word, _SUSPENDED_SAMPLES if suspended else _SAMPLES)
 
 
 def _loose(objects: Objects, snapshot: Snapshot, name: str, least: int) -> Counted:

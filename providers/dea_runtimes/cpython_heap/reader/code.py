@@ -1,6 +1,7 @@
 """Code objects, functions and frames: names of variables and places in source files."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 
 from dea_runtimes.cpython_heap.reader.failures import TornError
 from dea_runtimes.cpython_heap.reader.interpreter import Interpreter
@@ -9,7 +10,8 @@ from dea_runtimes.cpython_heap.reader.objects import Objects
 _MOST_NAMES = 2000
 _MOST_THREADS = 5000
 _MOST_FRAMES = 1000
-_OWNED_BY_C = 3  # a frame that stands for a call from C; others are below
+OWNED_BY_GENERATOR = 1  # who owns a frame
+_OWNED_BY_C = 3  # it only stands for a call from C
 _FINISHED = (1, 2, 3, 4)  # of a generator's frame: completed, cleared (3.11 and later)
 
 
@@ -107,7 +109,8 @@ def frames(interpreter: Interpreter, objects: Objects) -> Iterator[int]:
             frame = memory.u64(running + offsets["cframe.current"])
         else:
             frame = memory.u64(thread + offsets["thread.frame"])
-        yield from _chain(objects, frame)
+        with suppress(TornError):  # a thread that was just entering or leaving a function
+            yield from _chain(objects, frame)
         thread = memory.u64(thread + 8)
 
 

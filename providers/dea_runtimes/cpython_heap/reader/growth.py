@@ -8,6 +8,7 @@ from dea_runtimes.cpython_heap.reader.image import find_image
 from dea_runtimes.cpython_heap.reader.interpreter import find_interpreter
 from dea_runtimes.cpython_heap.reader.look import Look, take_look
 from dea_runtimes.cpython_heap.reader.memory import Memory
+from dea_runtimes.cpython_heap.reader.objects import BYTE_KINDS
 from dea_runtimes.cpython_heap.reader.spread import find_spread
 from dea_runtimes.cpython_heap.reader.watch import Watch, Watched
 
@@ -80,7 +81,7 @@ def _grown(look: Look, before: dict[int, int], watch: Watch) -> list[Watched]:
     found: list[tuple[int, Watched]] = []
     for address, info, length, alive in look.census.containers():
         least = _LEAST_ADDED if address in before else _LEAST_NEW
-        unit = _BYTES_PER_ITEM if info.kind == "bytearray" else 1
+        unit = _BYTES_PER_ITEM if info.kind in BYTE_KINDS else 1
         added = (length - before.get(address, 0)) // unit
         if added < least or (not alive and address not in before):
             continue

@@ -12,6 +12,7 @@ from dea_runtimes.cpython_heap.reader.offsets import offsets_of, published
 _SEARCHED_BYTES = 16384
 _HEAD_BYTES = 24  # two links, threshold, count
 _COLLECTING_AT = 96  # behind the permanent generation's head and three statistics
+_MOST_INTERPRETERS = 1000
 _TRIES = 100
 _PAUSE_S = 0.003
 _TYPE_NAMES = {
@@ -70,7 +71,9 @@ def find_interpreter(memory: Memory, image: Image) -> Interpreter:
         following = memory.u64(address + offsets["interpreter.next"])
         if following:
             notes.append("it has subinterpreters; only the main one was looked at")
-        while following:  # the main interpreter is the last
+        for _ in range(_MOST_INTERPRETERS):  # the main interpreter is the last
+            if not following:
+                break
             address = following
             following = memory.u64(address + offsets["interpreter.next"])
         modules = _find_modules(objects, address, notes)

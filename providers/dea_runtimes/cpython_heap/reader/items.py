@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from dea_runtimes.cpython_heap.reader.failures import TornError
-from dea_runtimes.cpython_heap.reader.objects import Objects, TypeInfo
+from dea_runtimes.cpython_heap.reader.objects import BYTE_KINDS, Objects, TypeInfo
 from dea_runtimes.cpython_heap.reader.references import ReferenceReader
 
 _SAMPLED = 24
@@ -73,7 +73,7 @@ class Sizes:
 
     def estimate(self, address: int, info: TypeInfo, length: int) -> int | None:
         """Bytes that a container keeps alive, going by its newest items; None when unreadable."""
-        if info.kind == "bytearray":
+        if info.kind in BYTE_KINDS:
             return length
         try:
             items = newest(self._objects, address, info, _SAMPLED)

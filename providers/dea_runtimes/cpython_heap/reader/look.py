@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from dea_runtimes.cpython_heap.reader.census import Census, take_census
 from dea_runtimes.cpython_heap.reader.failures import CannotLookError, TornError
 from dea_runtimes.cpython_heap.reader.interpreter import Interpreter
+from dea_runtimes.cpython_heap.reader.landmarks import check_landmarks
 from dea_runtimes.cpython_heap.reader.objects import Objects
 from dea_runtimes.cpython_heap.reader.snapshot import Snapshot
+from dea_runtimes.cpython_heap.reader.suspended import Suspended, count_suspended
 from dea_runtimes.cpython_heap.reader.verify import verify_layout
 
 _BUSY_TRIES = 300
-_TORN_TRIES = 6
+_TORN_TRIES = 5
 _PAUSE_S = 0.004
 
 
@@ -25,6 +27,7 @@ class Look:
     objects: Objects
     census: Census
     fitted: dict[str, int]
+    suspended: dict[Suspended, int]
 
 
 def take_look(interpreter: Interpreter, limit_bytes: int, began: float) -> Look:
@@ -37,8 +40,9 @@ def take_look(interpreter: Interpreter, limit_bytes: int, began: float) -> Look:
             at_s = _copy(interpreter, snapshot, holds, began)
             objects = interpreter.objects.of(snapshot)
             census = take_census(interpreter, objects, snapshot)
-            fitted = verify_layout(objects, census)
-            return Look(at_s, holds, snapshot, objects, census, fitted)
+            fitted = verify_layout(objects, census) | check_landmarks(interpreter, objects)
+            suspended = count_suspended(objects, census)
+            return Look(at_s, holds, snapshot, objects, census, fitted, suspended)
         except TornError as error:
             reason = str(error)
             snapshot.close()

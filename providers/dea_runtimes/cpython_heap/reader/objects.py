@@ -7,7 +7,9 @@ from dea_runtimes.cpython_heap.reader.failures import TornError
 from dea_runtimes.cpython_heap.reader.memory import Memory
 from dea_runtimes.cpython_heap.reader.offsets import Offsets
 
-Kind = Literal["dict", "list", "tuple", "set", "deque", "bytearray", "type", "str", ""]
+Kind = Literal[
+    "dict", "list", "tuple", "set", "deque", "ring", "bytearray", "buffer", "type", "str", ""
+]
 
 HEAP_TYPE, READY = 1 << 9, 1 << 12
 INLINE_VALUES, MANAGED_DICT = 1 << 2, 1 << 4
@@ -18,8 +20,24 @@ _KIND_FLAGS: tuple[tuple[int, Kind], ...] = (
     (1 << 31, "type"),
     (1 << 28, "str"),
 )
-# The field that holds the number of items: ob_size and ma_used at 16, `used` of a set at 24.
-LENGTH_AT: dict[Kind, int] = {"dict": 16, "list": 16, "deque": 16, "bytearray": 16, "set": 24}
+# Types written in C that are told by their name.
+_KIND_NAMES: dict[str, Kind] = {
+    "collections.deque": "deque",
+    "_queue.SimpleQueue": "ring",  # from 3.13 on
+    "_io.BytesIO": "buffer",
+    "_io.StringIO": "buffer",
+}
+# The field that holds the number of items: ob_size, ma_used, `used` of a set, ...
+LENGTH_AT: dict[Kind, int] = {
+    "dict": 16,
+    "list": 16,
+    "deque": 16,
+    "bytearray": 16,
+    "set": 24,
+    "buffer": 32,
+    "ring": 56,
+}
+BYTE_KINDS: frozenset[Kind] = frozenset(("bytearray", "buffer"))  # their length is in bytes
 _STRING_KINDS = {1: "latin-1", 2: "utf-16-le", 4: "utf-32-le"}
 _MOST_ENTRIES = 1 << 22
 
@@ -161,8 +179,9 @@ class Objects:
                 return "set"
             if base == self.types["ByteArray"]:
                 return "bytearray"
-            if self.memory.text(self.memory.u64(base + 24)) == "collections.deque":
-                return "deque"
+            kind = _KIND_NAMES.get(self.memory.text(self.memory.u64(base + 24)), "")
+            if kind and (kind != "ring" or self.minor >= 13):
+                return kind
         return ""
 
     def bases(self, address: int) -> list[int]:

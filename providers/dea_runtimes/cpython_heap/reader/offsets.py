@@ -50,6 +50,37 @@ str.ascii                48   48   48   48   40   40   40
 str.data                 72   72   72   72   56   56   56
 values.items              0    0    0    0    0    8    8
 """
+# Which 64-bit word of _Py_DebugOffsets holds what.
+_FREE_THREADED = 2
+_PUBLISHED = {
+    13: {
+        "runtime.interpreters": 5,
+        "interpreter.next": 8,
+        "interpreter.threads": 9,
+        "interpreter.gc": 10,
+        "interpreter.modules": 11,
+        "thread.frame": 23,
+        "thread.native_id": 25,
+        "frame.back": 29,
+        "frame.code": 30,
+        "frame.locals": 32,
+        "frame.owner": 33,
+        "code.filename": 35,
+        "code.name": 36,
+        "code.qualname": 37,
+        "code.first_line": 39,
+        "code.variables": 41,
+        "tuple.items": 51,
+        "str.ascii": 70,
+    },
+    14: {
+        "runtime.interpreters": 5,
+        "interpreter.next": 8,
+        "interpreter.threads": 9,
+        "interpreter.gc": 11,
+        "interpreter.modules": 12,
+    },
+}
 
 
 def offsets_of(minor: int) -> Offsets:
@@ -65,13 +96,12 @@ def offsets_of(minor: int) -> Offsets:
 
 def published(memory: Memory, runtime: int, minor: int) -> Offsets:
     """What _Py_DebugOffsets says (3.13 and later); empty when it is not there."""
-    if minor < 13 or memory.read(runtime, 8) != _COOKIE:
+    if minor not in _PUBLISHED or memory.read(runtime, 8) != _COOKIE:
         return {}
-    if memory.u64(runtime + 16):
+    places = _PUBLISHED[minor]
+    words = memory.u64s(runtime, max(places.values()) + 1)
+    if words[_FREE_THREADED]:
         raise CannotLookError("it is a free-threaded build, which has no lists of its objects")
-    names = ["runtime.interpreters", "", "", "interpreter.next", "interpreter.threads"]
-    names += [""] * (minor >= 14) + ["gc", "interpreter.modules"]
-    found = dict(zip(names, memory.u64s(runtime + 40, len(names)), strict=True))
-    found["interpreter.generations"] = found.pop("gc") + 24
-    found.pop("")
+    found = {name: words[place] for name, place in places.items()}
+    found["interpreter.generations"] = found.pop("interpreter.gc") + 24
     return found

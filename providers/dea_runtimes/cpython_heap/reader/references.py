@@ -79,6 +79,9 @@ class ReferenceReader:
                 values = memory.u64s(memory.u64(address + 40), 2 * slots)[::2]
             case "deque":
                 values = self._deque(address)
+            case "ring":
+                at, capacity = memory.u64s(address + 40, 2)
+                values = memory.u64s(at, min(capacity, most))
             case _:
                 return self._native(address, info)
         return [Reference("item", "", value) for value in values if value]
@@ -106,7 +109,7 @@ class ReferenceReader:
                 Reference("cache", "", memory.u64(address + 72)),
                 Reference("wrapped", "", memory.u64(address + 88)),
             ]
-        if info.name == "_queue.SimpleQueue" and self.objects.minor <= 12:
+        if info.name == "_queue.SimpleQueue":  # until 3.12 it wraps a list
             return [Reference("attribute", "queue", memory.u64(address + 32))]
         return []
 

@@ -4,6 +4,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 from dea_runtimes.cpython_heap.reader.look import Look
+from dea_runtimes.cpython_heap.reader.objects import BYTE_KINDS
 from dea_runtimes.cpython_heap.reader.steps import Step, StepReader
 
 _LEAST_CONTAINERS = 16
@@ -46,7 +47,7 @@ def find_spread(look: Look, before: dict[int, int], least_each: int) -> Spread |
     grew: dict[int, int] = {}
     for address, info, now, alive in look.census.containers():
         added = now - before.get(address, now)
-        if not alive or not added or abs(added) >= least_each or info.kind == "bytearray":
+        if not alive or not added or abs(added) >= least_each or info.kind in BYTE_KINDS:
             continue
         net += added
         if added > 0:

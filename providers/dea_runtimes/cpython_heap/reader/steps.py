@@ -14,7 +14,7 @@ from dea_runtimes.cpython_heap.reader.paths import Walk
 from dea_runtimes.cpython_heap.reader.places import ModulePlaces
 from dea_runtimes.cpython_heap.reader.references import ReferenceReader
 
-_MOST_STEPS = 40
+_MOST_STEPS = 20
 
 
 class Step(TypedDict):
@@ -37,17 +37,22 @@ class StepReader:
         self._objects, self._modules, self._walk = objects, modules, walk
 
     def steps(self, target: int) -> list[Step]:
-        """From the root to the target; empty when the walk did not reach it."""
-        found: list[Step] = []
+        """From the root to the target, the middle of a long way left out; empty without a way."""
         origin = self._walk.origins.get(target)
-        while origin is not None and origin.parent is not None and len(found) < _MOST_STEPS:
-            try:
-                of, file, line = self._owner(origin.role, origin.parent)
-            except TornError:
-                of, file, line = "", "", 0
-            found.append(Step(role=origin.role, name=origin.name, of=of, file=file, line=line))
+        links: list[tuple[str, str, int]] = []
+        while origin is not None and origin.parent is not None:
+            links.append((origin.role, origin.name, origin.parent))
             origin = self._walk.origins.get(origin.parent)
-        return found[::-1]
+        if len(links) > _MOST_STEPS:
+            links = [*links[: _MOST_STEPS // 2], *links[-_MOST_STEPS // 2 :]]
+        return [self._step(*link) for link in reversed(links)]
+
+    def _step(self, role: str, name: str, parent: int) -> Step:
+        try:
+            of, file, line = self._owner(role, parent)
+        except TornError:
+            of, file, line = "", "", 0
+        return Step(role=role, name=name, of=of, file=file, line=line)
 
     def _owner(self, role: str, owner: int) -> tuple[str, str, int]:
         objects = self._objects

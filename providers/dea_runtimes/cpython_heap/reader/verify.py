@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from dea_runtimes.cpython_heap.reader.census import Census
 from dea_runtimes.cpython_heap.reader.code import (
+    OWNED_BY_GENERATOR,
     closure,
     code_place,
     frame_code,
@@ -13,7 +14,7 @@ from dea_runtimes.cpython_heap.reader.code import (
     tuple_items,
     variables,
 )
-from dea_runtimes.cpython_heap.reader.failures import CannotLookError, TornError
+from dea_runtimes.cpython_heap.reader.failures import TornError
 from dea_runtimes.cpython_heap.reader.objects import Kind, Objects
 from dea_runtimes.cpython_heap.reader.references import ReferenceReader
 
@@ -23,7 +24,7 @@ _MOST_ENTRIES_COUNTED = 4_000_000
 
 
 def verify_layout(objects: Objects, census: Census) -> dict[str, int]:
-    """How many samples of each sort fitted. Raises CannotLookError when too many did not."""
+    """How many samples of each sort fitted. Raises TornError when too many did not."""
     checks = _Checks(objects)
     fitted: dict[str, int] = {}
     failed: dict[str, int] = {}
@@ -36,8 +37,8 @@ def verify_layout(objects: Objects, census: Census) -> dict[str, int]:
             result[sort] = result.get(sort, 0) + 1
     for sort, count in failed.items():
         total = count + fitted.get(sort, 0)
-        if count > max(1, total * _TOLERATED_SHARE):
-            raise CannotLookError(
+        if count > _TOLERATED_SHARE * total:
+            raise TornError(
                 f"its objects are not laid out as in CPython 3.{objects.minor}: "
                 f"{count} of {total} {sort} do not fit"
             )
@@ -109,7 +110,12 @@ class _Checks:
     def generator_fits(self, address: int) -> bool:
         name = self.objects.text(self.memory.u64(address + self.offsets["generator.qualname"]))
         frame = generator_frame(self.objects, address)
-        return bool(name) and (not frame or is_code(self.objects, frame_code(self.objects, frame)))
+        return bool(name) and (not frame or self.generator_frame_fits(frame))
+
+    def generator_frame_fits(self, frame: int) -> bool:
+        owner = self.offsets.get("frame.owner")
+        owned = owner is None or self.memory.u8(frame + owner) == OWNED_BY_GENERATOR
+        return owned and is_code(self.objects, frame_code(self.objects, frame))
 
     def instance_fits(self, address: int) -> bool:
         attributes = self.references.attributes(address, self.objects.info_of(address))
@@ -134,6 +140,10 @@ def length_fits(objects: Objects, address: int, kind: Kind, length: int) -> bool
             case "set":
                 filled, mask = memory.u64(address + 16), memory.u64(address + 32)
                 return length <= filled <= mask + 1
+            case "ring":
+                return length <= memory.u64(address + 48)
+            case "buffer":
+                return bool(memory.u64(address + 16))
             case "deque":
                 left, right = memory.u64(address + 40), memory.u64(address + 48)
                 return left <= 64 and right <= 64 and bool(memory.u64(address + 24))

@@ -44,13 +44,15 @@ class Watch:
                 self._read(watched, at_s)
 
     def _read(self, watched: Watched, at_s: float) -> None:
+        words = LENGTH_AT[watched.info.kind] // 8  # from the type to the length
         try:
-            fields = struct.unpack("<3Q", self._memory.read_now(watched.address + 8, 24))
+            kind, *_, length = struct.unpack(
+                f"<{words}Q", self._memory.read_now(watched.address + 8, 8 * words)
+            )
         except TornError:
             watched.gone = True
             return
-        length = fields[LENGTH_AT[watched.info.kind] // 8 - 1]
-        if fields[0] != watched.info.address or length >= 1 << 40:
+        if kind != watched.info.address or length >= 1 << 40:
             watched.gone = True
         elif at_s > watched.points[-1][0]:
             watched.points.append((at_s, length))

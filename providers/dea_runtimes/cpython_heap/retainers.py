@@ -1,0 +1,187 @@
+"""What grew, as evidence: containers, classes by their instances, and calls that do not end."""
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from dea.contracts.data import Frame, HeapRetainer
+from dea.contracts.evidence import Fact
+from dea_runtimes.cpython_heap.path import clean, is_own_path, path_of
+from dea_runtimes.cpython_heap.reader.objects import BYTE_KINDS
+from dea_runtimes.cpython_heap.records import Numbered, Record, records_of
+
+_LEAST_ADDED = 16
+_LEAST_ADDED_BYTES = 16 << 10
+_KEPT_SHARE = 0.5  # of the growth to its peak that must still be there at the end
+_MOST_RETAINERS = 8
+_MOST_CLASSES = 4
+_LEAST_SHOWN_BYTES = 100 << 10
+
+
+@dataclass(frozen=True)
+class Grown:
+    """One container or several that hang at the same place: lengths at both ends of the window."""
+
+    records: list[Numbered]
+    before: int
+    now: int
+    window_s: float
+
+    @property
+    def added(self) -> int:
+        return self.now - self.before
+
+    @property
+    def weight(self) -> int:
+        """What was added, a KiB of a buffer counted as one item."""
+        return self.added >> 10 if self.first.get("kind") in BYTE_KINDS else self.added
+
+    @property
+    def first(self) -> Record:
+        return self.records[0].record
+
+
+def retainers(records: list[Numbered], window_s: float, file: str) -> Iterator[Fact]:
+    groups: dict[str, list[Numbered]] = defaultdict(list)
+    for number, numbered in enumerate(records_of(records, "container")):
+        if numbered.record.get("bound") is None and still_grown(numbered.record):
+            key = json.dumps([numbered.record["type"], numbered.steps() or number])
+            groups[key].append(numbered)
+    looks = records_of(records, "look")
+    looks_s = round(looks[-1].record["at_s"] - looks[0].record["at_s"], 2)
+    grown = [_grown(group, window_s) for group in groups.values()]
+    grown += [_spread(numbered, looks_s) for numbered in records_of(records, "spread")]
+    grown.sort(key=lambda one: (not is_own_path(one.records[0].steps()), -one.weight))
+    for one in grown[:_MOST_RETAINERS]:
+        yield _container_fact(one, file)
+    for numbered in records_of(records, "class")[:_MOST_CLASSES]:
+        yield _class_fact(numbered, looks_s, file)
+    calls = records_of(records, "suspended")
+    calls.sort(key=lambda n: n.record["before"] - n.record["now"])
+    for numbered in calls[:_MOST_CLASSES]:
+        yield _suspended_fact(numbered, looks_s, file)
+
+
+def still_grown(record: Record) -> bool:
+    """Not when it shrank again by most of what it had grown."""
+    lengths = [length for _, length in record["points"]]
+    added, highest = lengths[-1] - lengths[0], max(lengths) - lengths[0]
+    least = _LEAST_ADDED_BYTES if record["kind"] in BYTE_KINDS else _LEAST_ADDED
+    return not record["gone"] and added >= max(least, _KEPT_SHARE * highest)
+
+
+def _grown(group: list[Numbered], window_s: float) -> Grown:
+    points = [numbered.record["points"] for numbered in group]
+    return Grown(group, sum(p[0][1] for p in points), sum(p[-1][1] for p in points), window_s)
+
+
+def _spread(numbered: Numbered, window_s: float) -> Grown:
+    length, added = numbered.record["length"], numbered.record["added"]
+    return Grown([numbered], length - added, length, window_s)
+
+
+def _container_fact(one: Grown, file: str) -> Fact:
+    first, steps = one.first, one.records[0].steps()
+    kind, path = clean(first["type"], 80), path_of(steps)
+    how_many = first.get("containers", len(one.records))
+    what = kind if how_many == 1 else f"{how_many} objects of type {kind}"
+    unit = "bytes" if first.get("kind") in BYTE_KINDS else "items"
+    known = [r.record["bytes"] for r in one.records if r.record.get("bytes") is not None]
+    sites = _sites(first)
+    data = HeapRetainer(
+        type=kind,
+        path=path,
+        count=one.now,
+        bytes=sum(known) if known else None,
+        added=one.added,
+        window_s=one.window_s,
+        own=is_own_path(steps),
+        sites=sites,
+    )
+    where = path or "a place that no name leads to (held by C code, or too deep)"
+    where = where if where.startswith("inside ") else f"at {where}"
+    return Fact(
+        data,
+        f"{what} {where} grew from {one.before:,} to {one.now:,} {unit} in {one.window_s:g} s"
+        f"{_size(data.bytes)}{_holding(first)}{_said(sites, 'added to (inferred)')}",
+        file,
+        (min(r.line for r in one.records), max(r.line for r in one.records)),
+    )
+
+
+def _class_fact(numbered: Numbered, window_s: float, file: str) -> Fact:
+    record, steps = numbered.record, numbered.steps()
+    name, path = clean(record["type"], 80), path_of(steps)
+    if path and record["held"]:
+        path = f"items of {path}"
+    sites = _sites(record)
+    data = HeapRetainer(
+        type=name,
+        path=path,
+        count=record["now"],
+        added=record["now"] - record["before"],
+        window_s=window_s,
+        own=is_own_path([record, *steps]),
+        sites=sites,
+    )
+    return Fact(
+        data,
+        f"instances of {name} grew from {record['before']:,} to {record['now']:,} in "
+        f"{window_s:.1f} s{f'; {path}' if path else ''}{_said(sites, 'made (inferred)')}",
+        file,
+        (numbered.line, numbered.line),
+    )
+
+
+def _suspended_fact(numbered: Numbered, window_s: float, file: str) -> Fact:
+    record, own = numbered.record, is_own_path([numbered.record])
+    frame = Frame(
+        function=clean(str(record["function"]).replace("<locals>.", ""), 80),
+        file=clean(record["file"], 200),
+        line=int(record["line"]),
+        own=own,
+    )
+    data = HeapRetainer(
+        type=clean(record["type"], 80),
+        path=f"unfinished calls of {frame.place()}",
+        count=record["now"],
+        added=record["now"] - record["before"],
+        window_s=window_s,
+        own=own,
+        sites=[frame],
+    )
+    return Fact(
+        data,
+        f"{data.type}s of {frame.place()} that have not ended grew from {record['before']:,} to "
+        f"{record['now']:,} in {window_s:.1f} s",
+        file,
+        (numbered.line, numbered.line),
+    )
+
+
+def _sites(record: Record) -> list[Frame]:
+    return [
+        Frame(
+            function=clean(site["function"], 80),
+            file=clean(site["file"], 200),
+            line=int(site["line"]),
+            own=True,
+        )
+        for site in record.get("sites", [])
+    ]
+
+
+def _size(size_bytes: int | None) -> str:
+    if not size_bytes or size_bytes < _LEAST_SHOWN_BYTES:
+        return ""
+    return f", about {size_bytes / 2**20:.1f} MiB going by its newest items"
+
+
+def _holding(record: Record) -> str:
+    names = [clean(name, 60) for name in record.get("holds", []) if "." in str(name)]
+    return f", holding {', '.join(names[:2])}" if names else ""
+
+
+def _said(sites: list[Frame], how: str) -> str:
+    return f"; {how} at {', '.join(site.place() for site in sites)}" if sites else ""
