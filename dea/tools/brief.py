@@ -16,8 +16,14 @@ from dea.tools.thin import PATH_LIMIT, Caps, cut, thin, thin_evidence, thin_find
 __all__ = ["HARD_BYTES", "brief", "text_of"]
 
 HARD_BYTES = 18_000  # nothing handed over is larger than 24 KB, text and links beside it included
-_LEVELS = (Caps(24, 300, 700), Caps(10, 200, 400), Caps(5, 120, 200))
-_TIGHTEST = Caps(2, 80, 80)
+_LEVELS = (
+    Caps(24, 300, 700),
+    Caps(10, 200, 400),
+    Caps(5, 120, 240),
+    Caps(3, 100, 160),
+    Caps(2, 80, 160),
+)
+_TIGHTEST = Caps(1, 80, 80)
 _LONE = (Caps(60, 300, 0), Caps(24, 120, 0), Caps(16, 100, 0), Caps(10, 80, 0), Caps(4, 80, 0))
 _FILL = 0.6  # of the budget, for evidence that nothing cites
 _LIMITATIONS, _ARTIFACTS, _PIDS = 8, 6, 8
@@ -42,7 +48,7 @@ def brief(result: ToolResult, budget_bytes: int = 6000, *, full: str = "") -> To
     alone = len(result.evidence) == 1  # such as a list that was asked for: it is the answer itself
     taken = _size(shell) + _weight((findings, cited)) + _NOTE_BYTES
     room = int(budget_bytes * (1 if alone else _FILL)) - taken
-    rest = _fill(_by_use(uncited), _LONE if alone else _LEVELS[1:], room)
+    rest = _fill(_by_use(uncited), _LONE if alone else _LEVELS[1:3], room)
     small = {evidence.id: evidence for evidence in (*cited, *rest)}
     evidence = [small[e.id] for e in result.evidence if e.id in small]
     whole = shell.model_copy(
@@ -79,21 +85,25 @@ def _shell(result: ToolResult) -> ToolResult:
 def _core(result: ToolResult, budget: int, hard: int) -> _Core:
     """Findings and what they cite, thinned no more than needed. Past `hard` the least go."""
     findings = result.findings
-    tries = (_thinned(result, findings, caps) for caps in _LEVELS)
+    tighter = (*_LEVELS[1:], _TIGHTEST)
+    tries = (_thinned(result, findings, *caps) for caps in zip(_LEVELS, tighter, strict=True))
     core = next((core for core in tries if _weight(core) <= budget), None)
-    core = core or _thinned(result, findings, _LEVELS[-1])
+    core = core or _thinned(result, findings, _LEVELS[-1], _TIGHTEST)
     count = len(findings)
     while _weight(core) > hard:
-        core = _thinned(result, [_fewer_ids(f) for f in findings[:count]], _TIGHTEST)
+        fewer = [_fewer_ids(finding) for finding in findings[:count]]
+        core = _thinned(result, fewer, _TIGHTEST, _TIGHTEST)
         count = count * 3 // 4
     return core
 
 
-def _thinned(result: ToolResult, findings: Sequence[Finding], caps: Caps) -> _Core:
-    cited = {id_ for finding in findings for id_ in finding.evidence_ids}
+def _thinned(result: ToolResult, findings: Sequence[Finding], caps: Caps, others: Caps) -> _Core:
+    """`caps` for what the first finding cites first, `others` for all else that is cited."""
+    wanted = {id_: others for finding in findings for id_ in finding.evidence_ids}
+    wanted |= {id_: caps for finding in findings[:1] for id_ in finding.evidence_ids[:3]}
     return (
         [thin_finding(finding, caps) for finding in findings],
-        [thin_evidence(evidence, caps) for evidence in result.evidence if evidence.id in cited],
+        [thin_evidence(item, wanted[item.id]) for item in result.evidence if item.id in wanted],
     )
 
 

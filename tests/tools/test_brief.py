@@ -108,6 +108,16 @@ def test_cited_evidence_stays_and_the_note_says_where_the_rest_is() -> None:
     assert size(short) < 6000
 
 
+def test_where_room_is_short_the_first_finding_keeps_more_than_the_last() -> None:
+    frames = [Frame(function=f"f{n}", file="/app/work.py", line=n) for n in range(40)]
+    stacks = [evidence(n, Stack(pid=1, tid=n, thread=f"t{n}", frames=frames)) for n in range(1, 13)]
+    short = brief(result(stacks, [finding(n, n) for n in range(1, 13)]))
+    shown = [len(e.data.frames) for e in short.evidence if isinstance(e.data, Stack)]
+    assert len(shown) == 12
+    assert shown[0] > shown[-1] > 0
+    assert size(short) < 8 * 1024
+
+
 def test_each_kind_is_shown_before_a_second_of_one() -> None:
     many = [evidence(n, hot(0.5), "x" * 250) for n in range(1, 60)]
     short = brief(
