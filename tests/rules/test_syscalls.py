@@ -64,6 +64,11 @@ TROUBLE: dict[str, tuple[tuple[Data, ...], str, str]] = {
         "warn",
         "write on /x.log moves 2.0 bytes per call, 10000 times per second",
     ),
+    "shell that reads a pipe byte by byte": (
+        (stat("read", 50_000, transferred_bytes=50_000, transfers=50_000, object="pipe:[1]"),),
+        "warn",
+        "read on pipe:[1] moves 1.0 bytes per call",
+    ),
     "waits for the disk": (
         (stat("fsync", 400, total_s=4.0),),
         "warn",
@@ -83,6 +88,17 @@ HEALTHY: dict[str, tuple[Data, ...]] = {
     "contended futex": (error("futex", "EAGAIN", 90_000, spread=1.0), stat("futex", 100_000)),
     "wake-ups through an event counter": (stat("write", 50_000),),
     "big writes": (stat("write", 50_000, transferred_bytes=10**9, transfers=50_000),),
+    "server that gives short answers": (
+        stat("write", 50_000, transferred_bytes=250_000, transfers=50_000),
+        stat("read", 50_000, transferred_bytes=2_000_000, transfers=50_000),
+    ),
+    "ping-pong through pipes": (
+        stat("write", 50_000, transferred_bytes=50_000, transfers=50_000, object="pipe:[1]"),
+        stat("read", 50_000, transferred_bytes=50_000, transfers=50_000, object="pipe:[2]"),
+    ),
+    "header of a database read again and again": (
+        stat("pread64", 50_000, transferred_bytes=800_000, transfers=50_000, object="/a.db"),
+    ),
     "few fsyncs": (stat("fsync", 5, total_s=2.0),),
     "fsyncs that are quick": (stat("fsync", 500, total_s=0.5),),
     "short connect": (SyscallSlow(name="connect", duration_s=0.2, tid=9, args="3"),),
@@ -111,8 +127,14 @@ def test_a_server_that_takes_the_next_port_got_what_it_wanted() -> None:
     assert draft.severity == "info"
 
 
-def test_a_part_of_the_calls_is_not_taken_for_all_of_them() -> None:
-    """Tiny writes on one object among big ones: the whole decides."""
+def test_sqlite_that_looks_for_its_journal_is_no_missing_file() -> None:
+    (draft,) = conclude(error("newfstatat", "ENOENT", 5000, spread=1.0, object="/a.db-journal"))
+    assert (draft.severity, draft.confidence) == ("info", "inferred")
+    assert "many small ones" in draft.summary
+
+
+def test_tiny_writes_on_one_file_count_also_among_big_ones() -> None:
     whole = stat("write", 60_000, transferred_bytes=10**9, transfers=60_000)
     part = stat("write", 40_000, transferred_bytes=40_000, transfers=40_000, object="/x")
-    assert conclude(part, whole) == []
+    (draft,) = conclude(whole, part)
+    assert list(draft.evidence_ids) == ["t.e1"]

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from dea.contracts.data import Socket
+from dea.contracts.data import Socket, SocketChange
 
 # A closed end that we have not closed after this time is held, not just about to be closed.
 _HELD_MS = 2000
@@ -46,9 +46,16 @@ def _trouble(sock: Socket) -> int:
         return 80
     if _waits_to_close(sock):
         return 60
-    if sock.send_queue_bytes or sock.recv_queue_bytes:
-        return 40 if change is not None and not change.read_bytes else 20
+    if change is not None and _stands_still(sock, change):
+        return 40
     return 50 if sock.state == "SYN_SENT" else 0
+
+
+def _stands_still(sock: Socket, change: SocketChange) -> bool:
+    """Something waited at both looks, and nothing of it was read or acknowledged meanwhile."""
+    unread = sock.recv_queue_bytes and change.recv_queue_was_bytes and not change.read_bytes
+    unsent = sock.send_queue_bytes and change.send_queue_was_bytes and not change.acked_bytes
+    return bool(unread or unsent)
 
 
 def _waits_to_close(sock: Socket) -> bool:
