@@ -8,6 +8,7 @@ from dea.rules.draft import Cited, Facts
 from dea.rules.series import Growth
 
 _LEAST_SHARE = 0.1  # of the growth, to be called its cause
+_NEARLY_ALL = 0.99
 _LEAST_CPU = 0.3  # of the CPU time, to be called what ran meanwhile
 
 
@@ -40,7 +41,8 @@ def _retainer(growth: Growth, facts: Facts, ran: Cited[FrameHot] | None) -> Site
     candidates = [
         (cited.data.own is not False, share, cited.data.added or 0, cited)
         for cited in facts.of(HeapRetainer)
-        if (cited.data.added or 0) > 0
+        if cited.data.pid in (None, growth.series.pid)
+        and (cited.data.added or 0) > 0
         and ((share := _explains(cited.data, growth)) >= _LEAST_SHARE or cited.data.bytes is None)
     ]
     if not candidates:
@@ -74,12 +76,13 @@ def _first_touch(facts: Facts, pid: int) -> Site | None:
     best = max(hot, key=lambda cited: cited.data.share, default=None)
     if best is None or best.data.share < _LEAST_SHARE:
         return None
+    rest = f", and {1 - best.data.share:.0%} of the growth came from elsewhere"
     callers = f", called from {best.data.callers[0]}" if best.data.callers else ""
     return Site(
         f"; {best.data.share:.0%} of the new memory is touched first in "
         f"{best.data.frame.place()}{callers}",
-        "That is where new pages came to be used and stayed; who keeps them does not show, and "
-        f"{1 - best.data.share:.0%} of the growth came from elsewhere.",
+        "That is where new pages came to be used and stayed; who keeps them does not show"
+        f"{rest if best.data.share < _NEARLY_ALL else ''}.",
         [best.id],
         best.data.share,
     )

@@ -121,6 +121,7 @@ class HeapRetainer(Data):
     type: str
     path: str
     count: int
+    pid: int | None = None
     bytes: int | None = None
     added: int | None = None
     window_s: float | None = None
