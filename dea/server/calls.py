@@ -30,7 +30,7 @@ _STEP = 0.001  # progress must grow with every notification, also when nothing i
 async def list_tools(
     _context: Context, _params: types.PaginatedRequestParams | None
 ) -> types.ListToolsResult:
-    output = outline(schema_of(ToolResult, sent=True))
+    output = outline(schema_of(ToolResult, sent=True), detailed=("findings", "evidence"))
     return types.ListToolsResult(tools=[_describe(t, output) for t in catalog.tools().values()])
 
 

@@ -10,6 +10,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import (
     BlobResourceContents,
     PromptReference,
+    ResourceLink,
     ResourceTemplateReference,
     TextResourceContents,
 )
@@ -179,6 +180,15 @@ async def test_ids_runs_and_names_are_completed(connect: Connect, session: Store
         assert await values(artifact, "name", "", {"id": "nope"}) == []
         assert await values(prompt, "target", "w") == ["web"]  # the other session is closed
         assert await values(prompt, "port", "") == []
+
+
+async def test_what_a_result_links_to_can_be_read(connect: Connect, session: StoredSession) -> None:
+    async with connect() as client:
+        answer = await client.call_tool("report", {"session_id": session.id})
+        links = [block for block in answer.content if isinstance(block, ResourceLink)]
+        assert f"dea://session/{session.id}/report" in [link.uri for link in links]
+        for link in links:
+            assert len((await text(client, link.uri)).encode()) == link.size
 
 
 def test_the_address_of_an_artifact_names_its_place(tmp_path: Path) -> None:
