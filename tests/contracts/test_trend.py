@@ -134,9 +134,13 @@ def test_too_little_says_nothing(points: Sequence[Point]) -> None:
     assert (found.shape, found.slope_per_s) == ("short", 0)
 
 
-@given(st.lists(st.tuples(st.floats(0, 1e6), st.floats(-1e15, 1e15)), min_size=1, max_size=80))
-def test_whatever_comes_it_answers_with_finite_numbers(points: list[Point]) -> None:
-    found = trend(sorted(points), grain=1)
+moments_ms, values = st.integers(0, 30_000), st.integers(0, 2**53)
+
+
+@given(st.lists(st.tuples(moments_ms, values), min_size=1, max_size=80))
+def test_whatever_comes_it_answers_with_finite_numbers(samples: list[tuple[int, int]]) -> None:
+    """Also when the clock stood still between two samples."""
+    found = trend([(ms / 1000, float(value)) for ms, value in sorted(samples)], grain=1)
     assert found.low_per_s <= found.slope_per_s <= found.high_per_s
     assert all(map(math.isfinite, (found.low_per_s, found.high_per_s)))
 
