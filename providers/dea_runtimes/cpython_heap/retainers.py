@@ -87,13 +87,12 @@ def _container_fact(one: Grown, file: str) -> Fact:
     how_many = first.get("containers", len(one.records))
     what = kind if how_many == 1 else f"{how_many} objects of type {kind}"
     unit = "bytes" if first.get("kind") in BYTE_KINDS else "items"
-    known = [r.record["bytes"] for r in one.records if r.record.get("bytes") is not None]
     sites = _sites(first)
     data = HeapRetainer(
         type=kind,
         path=path,
         count=one.now,
-        bytes=sum(known) if known else None,
+        bytes=_bytes_now(one),
         added=one.added,
         window_s=one.window_s,
         own=is_own_path(steps),
@@ -108,6 +107,14 @@ def _container_fact(one: Grown, file: str) -> Fact:
         file,
         (min(r.line for r in one.records), max(r.line for r in one.records)),
     )
+
+
+def _bytes_now(one: Grown) -> int | None:
+    """The sizes were estimated at the second look, and more may have come since."""
+    sizes = [numbered.record.get("bytes") for numbered in one.records]
+    length = sum(numbered.record["length"] for numbered in one.records)
+    known = [size for size in sizes if size is not None]
+    return sum(known) * one.now // max(1, length) if len(known) == len(sizes) else None
 
 
 def _class_fact(numbered: Numbered, window_s: float, file: str) -> Fact:

@@ -6,11 +6,12 @@ from typing import Any
 from dea_runtimes.cpython_heap.reader.bounds import bound_of
 from dea_runtimes.cpython_heap.reader.failures import TornError
 from dea_runtimes.cpython_heap.reader.interpreter import Interpreter
-from dea_runtimes.cpython_heap.reader.items import Sizes, class_names, newest
+from dea_runtimes.cpython_heap.reader.items import class_names, newest
 from dea_runtimes.cpython_heap.reader.look import Look
 from dea_runtimes.cpython_heap.reader.paths import Walk, find_paths
 from dea_runtimes.cpython_heap.reader.places import ModulePlaces
 from dea_runtimes.cpython_heap.reader.sites import SiteFinder
+from dea_runtimes.cpython_heap.reader.sizes import Sizes
 from dea_runtimes.cpython_heap.reader.source import Sources
 from dea_runtimes.cpython_heap.reader.spread import Spread
 from dea_runtimes.cpython_heap.reader.steps import Step, StepReader
@@ -32,7 +33,7 @@ class Account:
         self._objects = look.objects
         self._modules = ModulePlaces(self._objects, interpreter.modules)
         self._sites = SiteFinder(Sources(look.snapshot.pid), self._modules)
-        self._sizes = Sizes(self._objects)
+        self._sizes = Sizes(self._objects, look.census)
 
     def tell(self, first: Look, grown: list[Watched], spread: Spread | None) -> None:
         fitting = [watched for watched in grown if self._fits(watched)]
@@ -98,6 +99,7 @@ class Account:
             "points": watched.thinned(),
             "gone": watched.gone,
             "bound": bound_of(self._objects, walk, watched.address, watched.info),
+            "length": length,
             "bytes": self._sizes.estimate(watched.address, watched.info, length),
             "holds": sorted(self._modules.class_title(name) for name in holds),
             "steps": way,
@@ -105,8 +107,7 @@ class Account:
         }
 
     def _tell_spread(self, spread: Spread, steps: StepReader) -> None:
-        for type_address, group in spread.groups(steps).items():
-            way, share = group
+        for type_address, (way, share) in spread.groups(steps).items():
             self._record(
                 {
                     "record": "spread",
@@ -114,10 +115,24 @@ class Account:
                     "containers": round(spread.containers * share),
                     "length": round(spread.length * share),
                     "added": round(spread.added * share),
+                    "bytes": self._spread_bytes(spread, type_address, share),
                     "steps": way,
                     "sites": self._sites.additions(way),
                 }
             )
+
+    def _spread_bytes(self, spread: Spread, type_address: int, share: float) -> int | None:
+        """As much for each as the samples have on average."""
+        info = self._objects.info(type_address)
+        samples = [sample for sample in spread.samples if spread.types[sample] == type_address]
+        total = 0
+        for sample in samples:
+            length = self._objects.length(sample, info.kind)
+            size_bytes = self._sizes.estimate(sample, info, length)
+            if size_bytes is None:
+                return None
+            total += size_bytes
+        return round(total / len(samples) * spread.containers * share)
 
     def _grown_classes(self, first: Look) -> Iterator[tuple[str, tuple[int, int]]]:
         """Classes made by Python code with more instances than before."""
