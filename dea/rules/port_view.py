@@ -49,13 +49,14 @@ class Port:
 
     def holders(self, protocol: str) -> list[Holder]:
         """Who keeps others from binding: by listening, or by being bound without a peer."""
-        found: dict[int, list[Cited[Socket]]] = {}
+        found: dict[tuple[int | None, str | None], list[Cited[Socket]]] = {}
         for cited in self.sockets:
-            if cited.data.protocol == protocol and cited.data.remote is None and cited.data.inode:
-                found.setdefault(cited.data.pid or -cited.data.inode, []).append(cited)
+            sock = cited.data
+            if sock.protocol == protocol and sock.remote is None and sock.inode:
+                found.setdefault((sock.pid, sock.user), []).append(cited)
         return [
-            Holder(sockets[0].data.pid, sockets, self.processes.get(key))
-            for key, sockets in found.items()
+            Holder(pid, sockets, self.processes.get(pid or 0))
+            for (pid, _), sockets in found.items()
         ]
 
     def connections(self, role: str) -> list[Cited[Socket]]:

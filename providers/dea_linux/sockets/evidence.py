@@ -122,7 +122,7 @@ def describe(data: Socket) -> str:
         parts.append(f"{data.send_queue_bytes} bytes not acknowledged")
     if data.unanswered:
         parts.append(f"sent again {data.unanswered} times without an answer")
-    if data.peer_pid == data.pid:
+    if data.peer_pid and data.peer_pid == data.pid:
         parts.append("both ends are its own")
     elif data.peer_pid:
         parts.append(f"peer is pid {data.peer_pid} ({data.peer_command})")

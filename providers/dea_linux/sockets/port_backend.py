@@ -31,7 +31,8 @@ class Sight:
 class SocketsPort(LinuxBackend):
     """sock_diag in the target's and all other network namespaces, and one scan for the holders.
 
-    Needs `request.options["port"]`. With no live pid it looks at DEA's own namespace.
+    Needs `request.options["port"]`. Without a live process of the target (a server that could not
+    start has ended) it looks at our own namespace; our own pid stands for "none".
     """
 
     name: ClassVar[str] = "sockets.port"
@@ -57,7 +58,7 @@ class SocketsPort(LinuxBackend):
 
 
 def _look(port: int, pids: Sequence[int], target: int | None) -> Sight:
-    alive = [pid for pid in pids if netlink.netns_of(pid) is not None]
+    alive = [pid for pid in pids if pid != os.getpid() and netlink.netns_of(pid) is not None]
     home = alive[0] if alive else os.getpid()
     sight = Sight()
     reason = _add_namespace(sight, "home", home, port, netlink.ALL_STATES)

@@ -195,6 +195,18 @@ async def test_another_network_namespace_is_no_conflict_but_is_told(
     assert "held by the target itself" in inside[0].summary
 
 
+async def test_a_target_that_has_ended_is_looked_up_from_here(child: Child, tmp_path: Path) -> None:
+    """The usual case: the server could not bind and is gone, the holder is still there."""
+    port = free_port()
+    holder = child(f"keep += [socket.create_server(('127.0.0.1', {port}))]")
+    observation = await observe(
+        SocketsPort(), [os.getpid()], tmp_path / "look", target_pid=2**22 + 1, port=port
+    )
+    draft = conclude(SocketsPort().parse(observation))[0]
+    assert draft.severity == "high"
+    assert f"pid {holder.pid}" in draft.summary
+
+
 async def test_replay_gives_the_same_evidence(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         observation = await observe(
