@@ -27,6 +27,7 @@ _SAID = {
 _ALWAYS = ("rss_bytes", "anon_bytes", "fds", "threads")
 _LEAKING = ("anon_bytes", "shmem_bytes", "threads", "fds")
 _MOST_DESCENDANTS = 2
+_BORN_LATE = 0.2  # of the window
 _PARTS = 4
 
 
@@ -45,7 +46,7 @@ class _Samples:
 
 
 def parse(observation: Observation) -> Parsed:
-    """Raises BackendError when no line is a sample."""
+    """Raises BackendError when no line is a sample of the target."""
     samples = _read(observation)
     shown = [observation.pid, *_growing_descendants(samples, observation.pid)]
     facts = [fact for pid in shown for fact in _series_of(pid, samples, observation.pid)]
@@ -67,7 +68,7 @@ def _read(observation: Observation) -> _Samples:
             continue
         samples.lines[pid] = (samples.lines.get(pid, (number, number))[0], number)
         _add(samples, at_s, pid, look, numbers, observation.pid)
-    if not samples.points:
+    if (observation.pid, "threads") not in samples.points:
         bad = f": {one_line(samples.bad[0], 120)}" if samples.bad else ""
         raise BackendError(f"no sample of process {observation.pid} is readable{bad}")
     return samples
@@ -89,10 +90,14 @@ def _add(
 
 
 def _growing_descendants(samples: _Samples, target: int) -> list[int]:
-    """Those in which something grows, the one with the most memory gained first."""
+    """Those in which something grows, the one with the most memory gained first.
+
+    One that was born in the window grows because it starts, and is left out.
+    """
+    born_by_s = _BORN_LATE * samples.points[target, "threads"][-1][0]
     gained: dict[int, float] = {}
     for pid in samples.pids():
-        if pid == target:
+        if pid == target or samples.points[pid, "threads"][0][0] > born_by_s:
             continue
         found = [_one(samples, pid, name) for name in _LEAKING]
         if any(series and series.shape == "growing" for series in found):

@@ -58,6 +58,20 @@ def test_a_descendant_is_shown_when_it_grows() -> None:
     assert len({pid for pid, _ in found}) == 3  # the one that sleeps is left out
 
 
+def test_a_descendant_born_in_the_window_only_starts() -> None:
+    observation = recorded(SERIES.name, "growing_children")
+    lines = observation.text("samples").splitlines()
+    late = [
+        line
+        for line in lines
+        if line.split()[1] == str(observation.pid) or float(line.split()[0]) > 1
+    ]
+    files = {**observation.files, "samples": "\n".join(late).encode()}
+    assert {pid for pid, _ in series(SERIES.parse(replace(observation, files=files)))} == {
+        observation.pid
+    }
+
+
 def test_children_that_nobody_waits_for() -> None:
     observation = recorded(SERIES.name, "zombies")
     zombies = series(SERIES.parse(observation))[observation.pid, "zombies"]
