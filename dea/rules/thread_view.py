@@ -130,7 +130,7 @@ def _doing(thread: ThreadTime) -> Doing:
     at = f" at {place.text}" if place and place.own else ""
     return Doing(
         f"{does or 'waits'}{on}{at} {part.share:.0%} of the time",
-        is_blocked=part.cause in _BLOCKED or asks,
+        is_blocked=part.share >= 0.5 and (part.cause in _BLOCKED or asks),
         ids=(thread.id, place.id) if place else (thread.id,),
     )
 

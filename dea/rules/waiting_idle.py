@@ -101,7 +101,7 @@ def sleepers(facts: Facts) -> Iterator[Draft]:
         if waiting.part.share >= _LARGE and (waiting.thread.is_main or known):
             yield Draft(
                 severity="info",
-                summary=f"{waiting.who} {waiting.part.share:.0%} of the time because it chose to sleep"
+                summary=f"{waiting.who} {waiting.part.share:.0%} of the time on purpose, in a sleep"
                 f"{waiting.at}",
                 evidence_ids=waiting.ids,
                 confidence="observed",

@@ -53,15 +53,29 @@ def _slow_answers(waiting: Waiting, view: View) -> Draft:
     if part.cause == "poll":
         each_s = 2 * (part.unanswered_s or 0.0)  # seen at a random moment, half of it has passed
     blame, ids = _blame(waiting, view)
+    passes_on = any(_asks_others(pid, view) for pid in waiting.peers)
+    severity = waiting.severity(view)
     return Draft(
-        severity=waiting.severity(view),
+        severity="warn" if severity == "high" and passes_on else severity,
         summary=f"{waiting.who} {part.share:.0%} of the time for answers from "
         f"{_peer(waiting, view)}, about {_seconds(each_s)} each{waiting.at}",
         evidence_ids=[*waiting.ids, *ids],
         confidence="inferred",
         detail=f"{_traffic(part)}{blame}",
-        weight=part.share,
+        weight=part.share * (0.5 if passes_on else 1.0),
         next=(*waiting.next, "inspect_sockets"),
+    )
+
+
+def _asks_others(pid: int, view: View) -> bool:
+    """Whether the peer is itself waiting for an answer: then the cause is further on."""
+    return any(
+        (_asks(part) or _serves_and_asks(part))
+        and part.share >= 0.5
+        and (part.unanswered or 0.0) >= 0.5
+        and is_exchange(part)
+        for thread in view.of(pid)
+        for part in thread.parts
     )
 
 

@@ -41,6 +41,9 @@ class TcpInfo:
     bytes_received: int | None = None
     bytes_sent: int | None = None
     not_sent_bytes: int | None = None
+    segments_sent: int | None = None
+    data_segments_sent: int | None = None
+    data_segments_received: int | None = None
 
 
 @dataclass(frozen=True)
@@ -212,6 +215,9 @@ def _tcp_info(info: bytes) -> TcpInfo | None:
         bytes_received=optional("=Q", 128),
         not_sent_bytes=optional("=I", 144),
         bytes_sent=optional("=Q", 200),
+        segments_sent=optional("=I", 136),
+        data_segments_sent=optional("=I", 156),
+        data_segments_received=optional("=I", 152),
     )
 
 

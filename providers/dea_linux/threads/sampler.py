@@ -46,6 +46,7 @@ class Sampler:
         self._watches: dict[int, Watch] = {}
         self._family = set(self.pids[:MOST_PROCESSES])
         self._peers: set[int] = set()
+        self._searched: set[str] = set()  # links whose holders were looked for
         self._left_out = 0
         self._samples = 0
         self.sockets = SocketLog(self.pids[0])
@@ -87,7 +88,7 @@ class Sampler:
         next_s = discover_s = time.monotonic()
         peers_s = self._began + self.duration_s * _PEERS_AFTER
         while not self.stop.is_set():
-            began_s = time.monotonic()
+            began_s, cpu_before_s = time.monotonic(), time.thread_time()
             if began_s >= discover_s:
                 self._discover()
                 discover_s = began_s + _DISCOVER_S
@@ -100,12 +101,12 @@ class Sampler:
             now_s = time.monotonic()
             if now_s >= end_s:
                 break
-            pause_s = max(1 / self._rate_hz(), (now_s - began_s) / _COST_LIMIT)
+            pause_s = max(1 / self._rate_hz(), (time.thread_time() - cpu_before_s) / _COST_LIMIT)
             next_s = max(next_s + pause_s, now_s)
             self.stop.wait(min(next_s, end_s) - now_s)
 
     def _end(self) -> None:
-        if self.duration_s:
+        if self.duration_s or self.descriptors.links != self._searched:
             self._find_peers()
         for tid in list(self._watches):
             self._finish(tid)
@@ -165,9 +166,10 @@ class Sampler:
         """Who holds the other ends; those processes are sampled too from now on."""
         at_ms, inodes = self._now_ms(), self._inodes()
         if inodes:
-            self.sockets.ask(at_ms, inodes)
+            self.sockets.ask(at_ms, inodes, everything=True)
             self.sockets.ask_unix(at_ms, inodes)
-        links = self.descriptors.links | {f"socket:[{inode}]" for inode in self.sockets.peers}
+        self._searched = set(self.descriptors.links)
+        links = self._searched | {f"socket:[{inode}]" for inode in self.sockets.peers}
         found = find_holders(links)
         self.holders += [holder for holder in found if holder not in self.holders]
         self.host["locks"] = surroundings.read_contended_locks()

@@ -12,7 +12,7 @@ from dea_linux import netlink, procfs
 from dea_linux.netlink_frames import HEADER, SOCK_DIAG_BY_FAMILY, messages
 
 _EVERY_S, _SOON_S = 0.2, 0.04  # soon: when a socket is new, since it may be closed again
-_COST_LIMIT = 0.02  # of the time, so a host with many sockets is asked less often
+_COST_LIMIT = 0.02  # of a CPU, so a host with many sockets is asked less often
 _MOST_SOCKETS = 128
 _LISTEN = 10
 _MAPPED = bytes(10) + b"\xff\xff"
@@ -39,19 +39,19 @@ class SocketLog:
         if inodes and not self.error and time.monotonic() >= due_s:
             self.ask(at_ms, inodes)
 
-    def ask(self, at_ms: int, inodes: Collection[int]) -> None:
-        """Store the replies about these sockets and their peers."""
-        began = time.monotonic()
+    def ask(self, at_ms: int, inodes: Collection[int], *, everything: bool = False) -> None:
+        """Store the replies about these sockets, and about the peers of new ones (or all)."""
+        cpu_before = time.thread_time()
         try:
             raw = self._dump_inet()
         except OSError as error:
             self.error = f"sockets could not be read: {error}"
             return
-        kept = list(self._keep(raw, set(inodes), listeners=not self.records))
+        kept = list(self._keep(raw, set(inodes), everything=everything))
         self._store(at_ms, "inet", kept)
         self._asked |= set(inodes)
         self._last_s = time.monotonic()
-        self._cost_s = self._last_s - began
+        self._cost_s = time.thread_time() - cpu_before
 
     def ask_unix(self, at_ms: int, inodes: Collection[int]) -> None:
         """Store the replies about those of the sockets that are AF_UNIX, and about their peers."""
@@ -69,13 +69,21 @@ class SocketLog:
         ]
         self._store(at_ms, "unix", kept)
 
-    def _keep(self, raw: bytes, inodes: set[int], *, listeners: bool) -> Iterator[bytes]:
+    def _keep(self, raw: bytes, inodes: set[int], *, everything: bool) -> Iterator[bytes]:
+        """Frames about these sockets and their peers; or only about what may have changed since.
+
+        What clients send to us is of no interest while we look, nor are peers that are known.
+        """
         bodies = [(sequence, body) for sequence, body in messages(raw) if len(body) >= 72]
+        listening = {body[4:6] for _, body in bodies if body[1] == _LISTEN}
         ours = [item for item in bodies if _inode(item[1]) in inodes][:_MOST_SOCKETS]
-        other_ends = {_reversed(body) for _, body in ours}
-        yield from (_frame(*item) for item in ours)
+        fresh = [body for _, body in ours if everything or _inode(body) not in self._asked]
+        other_ends = {_reversed(body) for body in fresh}
+        for sequence, body in ours:
+            if everything or body[4:6] not in listening or body in fresh:
+                yield _frame(sequence, body)
         for sequence, body in bodies:
-            if listeners and body[1] == _LISTEN:
+            if not self.records and body[1] == _LISTEN:
                 yield _frame(sequence, body)
             elif _ends(body) in other_ends:
                 self.peers.add(_inode(body))

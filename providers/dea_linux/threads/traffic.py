@@ -35,8 +35,9 @@ class TrafficLog:
         ages: dict[int, float] = {}
         times = {at_ms for looks in seen.values() for at_ms, _ in looks}
         for looks in seen.values():
+            asks_at_once = _asks_at_once(looks)
             for at_ms, tcp in looks:
-                if _is_owed(tcp):
+                if _is_owed(tcp, asks_at_once=asks_at_once):
                     ages[at_ms] = max(ages.get(at_ms, 0.0), tcp.since_sent_ms / 1000)
         return Traffic(
             sent_bytes=sum(_moved(looks, sent=True) for looks in seen.values()),
@@ -46,10 +47,24 @@ class TrafficLog:
         )
 
 
-def _is_owed(tcp: TcpInfo) -> bool:
-    """Something was sent after the last byte came; on a new connection both count from its start."""
+def _is_owed(tcp: TcpInfo, *, asks_at_once: bool) -> bool:
+    """Something was sent after the last byte came. On a new connection both count from its start."""
     nothing_came = tcp.bytes_received == 0 and (tcp.bytes_acked or 0) > 1  # the handshake counts 1
-    return tcp.since_sent_ms < tcp.since_received_ms or nothing_came
+    same_tick = tcp.since_sent_ms == tcp.since_received_ms
+    return tcp.since_sent_ms < tcp.since_received_ms or nothing_came or (same_tick and asks_at_once)
+
+
+def _asks_at_once(looks: list[tuple[int, TcpInfo]]) -> bool:
+    """Whether each answer is followed by the next request within a clock tick.
+
+    The times look the same when an answer comes within a tick of its request (a heartbeat). But
+    then the answer must be acknowledged on its own, while a request that follows at once does it.
+    """
+    first, last = looks[0][1], looks[-1][1]
+    answers = (last.data_segments_received or 0) - (first.data_segments_received or 0)
+    sent = (last.segments_sent or 0) - (first.segments_sent or 0)
+    requests = (last.data_segments_sent or 0) - (first.data_segments_sent or 0)
+    return answers > 1 and requests > 0 and sent - requests <= answers / 2
 
 
 def _moved(looks: list[tuple[int, TcpInfo]], *, sent: bool) -> int:
