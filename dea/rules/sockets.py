@@ -54,7 +54,7 @@ def close_wait(facts: Facts) -> Iterator[Draft]:
         yield Draft(
             "info" if pooled else "warn",
             f"{_who(sock)} holds {sock.count} connections {_with(sock)} that the peer has closed "
-            "(CLOSE_WAIT) and never closes its own end",
+            "(CLOSE_WAIT) and has not closed its own end",
             [cited.id],
             "observed",
             "A pool that keeps idle connections looks the same when there are few; if the number "

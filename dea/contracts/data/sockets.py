@@ -71,6 +71,7 @@ class SocketSummary(Data):
     total: int
     by_state: dict[str, int]
     by_peer: dict[str, int] = {}
+    added: int | None = None  # net change over the window
     port: int | None = None  # set when only sockets on this port were looked at
 
 

@@ -29,7 +29,7 @@ def parse(observation: Observation) -> Parsed:
     ]
     groups = grouped(sockets)
     return Parsed(
-        facts=[*_shown(groups), _summary(observation, sockets)],
+        facts=[*_shown(groups), _summary(observation, sockets, held)],
         limitations=_limitations(observation, held, len(groups)),
         products=[Product(LISTING, "raw_text", _listing(groups))],
     )
@@ -50,7 +50,7 @@ def _listing(groups: Sequence[Group]) -> bytes:
     return "".join(f"{describe(sock)}\n" for group in groups for sock in group.members).encode()
 
 
-def _summary(observation: Observation, sockets: Sequence[Socket]) -> Fact:
+def _summary(observation: Observation, sockets: Sequence[Socket], held: table.Held) -> Fact:
     states = Counter(f"{sock.protocol} {sock.state}" for sock in sockets)
     states.update(
         {f"tcp {state}": n for state, n in table.count_closing(observation.files).items()}
@@ -59,11 +59,13 @@ def _summary(observation: Observation, sockets: Sequence[Socket]) -> Fact:
     data = SocketSummary(
         pid=observation.pid,
         total=states.total(),
+        added=len(held.second) - len(held.first),
         by_state=dict(states.most_common()),
         by_peer=dict(peers.most_common(_PEERS)),
     )
     said = ", ".join(f"{n} {state}" for state, n in states.most_common(4)) or "none"
-    return Fact(data, f"process {observation.pid} has {data.total} sockets: {said}")
+    more = f" ({data.added:+d} meanwhile)" if data.added else ""
+    return Fact(data, f"process {observation.pid} has {data.total} sockets{more}: {said}")
 
 
 def _peer(sock: Socket) -> str | None:
