@@ -94,7 +94,8 @@ def cpu_use(before: str, after: str) -> list[CpuUse]:
 def cpu_facts(uses: Iterable[CpuUse], runtime: str | None, file: str) -> Iterator[Fact]:
     """Metrics `cpu_share` (process, busy threads), `cpu_wait_share`, `kernel_share`, `gc_share`."""
     for use in list(uses)[:_PROCESSES]:
-        process = f"{runtime or 'unknown'} process {use.pid} ({use.comm})"
+        kind = "" if runtime in (None, "unknown") else f"{runtime} "
+        process = f"{kind}process {use.pid} ({use.comm})"
 
         def metric(name: str, value: float, summary: str, use: CpuUse = use) -> Fact:
             data = Metric(name=name, value=round(value, 4), unit="", pid=use.pid, runtime=runtime)
@@ -115,9 +116,10 @@ def cpu_facts(uses: Iterable[CpuUse], runtime: str | None, file: str) -> Iterato
 
 
 def _thread_facts(use: CpuUse, runtime: str | None, file: str) -> Iterator[Fact]:
-    if len(use.threads) < 2:
+    busy = [t for t in use.threads if t.share >= _WORTH or t.is_saturated]
+    if len(busy) < 2:
         return  # the process says it all
-    for thread in [t for t in use.threads if t.share >= _WORTH or t.is_saturated][:_THREADS]:
+    for thread in busy[:_THREADS]:
 
         def metric(name: str, value: float, summary: str, thread: ThreadUse = thread) -> Fact:
             data = Metric(

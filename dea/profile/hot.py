@@ -48,7 +48,7 @@ class _Tally:
         if depth == 0:
             self.alone += stack.samples
         else:
-            names = {in_words(stack.frames[depth - 1]), in_words(stack.frames[0])}
+            names = (in_words(stack.frames[depth - 1]), in_words(stack.frames[0]))
             self.below.update(dict.fromkeys(names, stack.samples))
         if self.heaviest is None or stack.samples > self.heaviest[0]:
             self.heaviest = (stack.samples, stack, depth)

@@ -79,7 +79,7 @@ def kind_of_work(hot: FrameHot) -> Pattern | None:
 
 
 def _queries(hot: FrameHot) -> bool:
-    calls = _last_parts(hot.calls)
+    calls = _last_parts([*hot.calls, hot.frame.function])  # or it wraps the driver's method itself
     if calls & _STATEMENTS:
         return True
     if calls & _FETCHES and _last_parts(hot.loop_calls) & _STATEMENTS:

@@ -51,7 +51,7 @@ def is_own_function(function: str, file: str | None, runtime: str | None) -> boo
 
 def short_name(function: str) -> str:
     """A C++ function without return type, template arguments and parameters; others as they are."""
-    if "<impl" in function or function.startswith("<") or "(*" in function:
+    if "<impl" in function or function.startswith("<") or ".(*" in function:
         return function  # Rust and Go, which have no parameters in their names
     function = function.replace("(anonymous namespace)", "anonymous").replace("operator()", "call")
     if "operator" in function:

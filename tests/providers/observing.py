@@ -11,6 +11,7 @@ from dea.contracts.artifact import ArtifactKind
 from dea.contracts.data import Data
 from dea.contracts.evidence import Evidence, Fact
 from dea.contracts.target import Target
+from dea.process.host import find_program
 from dea.process.runner import run_program
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
@@ -39,7 +40,10 @@ class Folder:
         writes: Path | None = None,
         max_bytes: int = 64 * 2**20,
     ) -> ProgramResult:
-        return await run_program(argv, timeout_s=timeout_s, writes=writes, max_bytes=max_bytes)
+        program = find_program(argv[0]) or argv[0]
+        return await run_program(
+            [str(program), *argv[1:]], timeout_s=timeout_s, writes=writes, max_bytes=max_bytes
+        )
 
     async def progress(self, fraction: float, message: str) -> None:
         return

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from dea.contracts.scrub import one_line
 
 _HEAD = re.compile(r"(?P<comm>\S.*?)\s+(?P<pid>-?\d+)/(?P<tid>-?\d+)\s*$")
-_FRAME = re.compile(r"\s+(?P<ip>[0-9a-f]+) (?P<symbol>.+?)(?:\+0x[0-9a-f]+)? \((?P<module>.*)\)$")
+_FRAME = re.compile(
+    r"\s+(?P<ip>[0-9a-f]+) (?:(?P<symbol>.+)\+0x[0-9a-f]+|\[unknown\]) \((?P<module>.*)\)$"
+)
 
 
 @dataclass(frozen=True)
@@ -67,5 +69,4 @@ def _blocks(text: str) -> Iterator[tuple[int, list[str]]]:
 
 
 def _call(match: re.Match[str]) -> Call:
-    symbol = match["symbol"]
-    return Call(int(match["ip"], 16), None if symbol == "[unknown]" else symbol, match["module"])
+    return Call(int(match["ip"], 16), match["symbol"], match["module"])

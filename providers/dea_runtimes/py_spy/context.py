@@ -68,7 +68,7 @@ def _describe(tree: ast.AST, text: str, line: int, offset: int) -> LineContext:
     ]
     repeated = {node for loop in loops for node in _repeats(loop)}
     calls = [call for call in calls if id(call) in repeated] if loops else calls
-    over_data = [loop for loop in loops if not _endless(loop)]
+    over_data = [loop for loop in loops if not _drives(loop)]
     if not over_data:
         return LineContext(text, bool(loops), _names(calls))
     loop = over_data[-1]  # ast.walk goes outside in
@@ -111,9 +111,9 @@ def _inner(generators: list[ast.comprehension]) -> list[ast.AST]:
     return [*conditions, *(generator.iter for generator in generators[1:])]
 
 
-def _endless(loop: _Statement | _Comprehension) -> bool:
-    """`while True` drives a program; it does not go over data."""
-    return isinstance(loop, ast.While) and isinstance(loop.test, ast.Constant)
+def _drives(loop: _Statement | _Comprehension) -> bool:
+    """`while True` or `while running` keeps a program going; it does not go over data."""
+    return isinstance(loop, ast.While) and not isinstance(loop.test, ast.NamedExpr)
 
 
 def _targets(loop: _Statement | _Comprehension) -> set[str]:

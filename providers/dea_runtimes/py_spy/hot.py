@@ -12,6 +12,7 @@ from dea_runtimes.py_spy.context import LineContext, line_context
 from dea_runtimes.py_spy.source import Function
 
 _THREADS, _PER_THREAD, _LEAST_SHARE = 12, 2, 0.08
+_IN_LIBRARIES = 3  # threads with no code of the user's own that are told, such as idle workers
 _LOOKED_UP = 2  # how many callers a loop is looked for in
 
 
@@ -26,12 +27,14 @@ def hot_of_processes(
 def hot_of_threads(stacks: Sequence[Sampled], functions: Sequence[Function] = ()) -> list[Hot]:
     """Where each thread spent its time, waiting or not; threads in the user's own code first."""
     hots = hot_frames_by_thread(stacks, "wall", top=_PER_THREAD)
-    hots = [hot for hot in hots if hot.data.share >= _LEAST_SHARE]
-    hots.sort(key=lambda hot: not hot.data.frame.own)
-    threads = list(dict.fromkeys((hot.data.pid, hot.data.tid, hot.data.thread) for hot in hots))
-    kept = set(threads[:_THREADS])
-    chosen = [hot for hot in hots if (hot.data.pid, hot.data.tid, hot.data.thread) in kept]
-    return [_explained(hot, functions) for hot in chosen]
+    by_thread: dict[tuple[int, int | None, str | None], list[Hot]] = {}
+    for hot in hots:
+        if hot.data.share >= _LEAST_SHARE:
+            by_thread.setdefault((hot.data.pid, hot.data.tid, hot.data.thread), []).append(hot)
+    own = [group for group in by_thread.values() if any(hot.data.frame.own for hot in group)]
+    idle = [group for group in by_thread.values() if group not in own]
+    chosen = [*own, *idle[:_IN_LIBRARIES]][:_THREADS]
+    return [_explained(hot, functions) for group in chosen for hot in group]
 
 
 def _explained(hot: Hot, functions: Sequence[Function]) -> Hot:

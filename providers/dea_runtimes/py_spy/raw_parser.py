@@ -16,7 +16,8 @@ _LINE = re.compile(
 )
 _PROCESS = re.compile(r'(?:^|";)process (\d+):"')
 _FRAME_WITH_LINE = re.compile(r".* \(.*:\d+\)$")
-_FRAME = re.compile(r"(?P<function>.*) \((?P<file>.*?)(?::(?P<line>\d+))?\)$")
+_BEGUN = re.compile(r" \([/<][^)]*$")  # a frame whose path goes on after a semicolon
+_FRAME = re.compile(r"(?P<function>.*?) \((?P<file>.*?)(?::(?P<line>\d+))?\)$")
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,8 @@ def _split(rest: str) -> Iterator[str]:
     # The first is the name, or empty; `Thread-1 (work)` looks like a frame, but has no line.
     frames = (n for n, piece in enumerate(pieces) if n > 0 and _FRAME_WITH_LINE.match(piece))
     first = next(frames, 1)
+    while first > 1 and _BEGUN.search(pieces[first - 1]):
+        first -= 1
     yield ";".join(pieces[:first])
     label = ""
     for piece in pieces[first:]:
