@@ -23,6 +23,7 @@ _LEAST_BYTES = 1 * _MIB
 _LEAST_SHARE = 0.005  # of resident memory
 _DOUBLED_BYTES = 16 * _MIB
 _SOON_S = 600.0
+_YOUNG_S = 60.0
 _COLLECTED = ("node", "java", "go")  # memory is given back late there, if ever
 _NO_GARBAGE_BYTES = 64 * _MIB
 _NO_GARBAGE_SHARE = 0.2
@@ -64,7 +65,7 @@ def _anon(growth: Growth, facts: Facts, others: Sequence[Draft]) -> Draft:
         [
             *(growth.cited.id, *site.evidence_ids),
             *((limit.id,) if limit else ()),
-            *(cited.id for cited in new_clients(facts, series.pid) if doubt),
+            *(cited.id for cited in new_clients(facts, series.pid) if severity == "info"),
         ],
         "inferred" if site.evidence_ids else "observed",
         " ".join(text for text in (site.detail, doubt, _follows(leaks)) if text),
@@ -87,7 +88,12 @@ def _severity(growth: Growth, facts: Facts, left_s: float | None) -> tuple[Sever
         )
     soon = left_s is not None and left_s < _SOON_S
     doubled = series.last >= 2 * series.first and growth.amount >= _DOUBLED_BYTES
-    return ("high" if soon or doubled else "warn"), ""
+    young = series.age_s is not None and series.age_s < _YOUNG_S
+    return ("high" if soon or (doubled and not young) else "warn"), (
+        f"It is {in_time(series.age_s or 0)} old: a process that still loads looks the same."
+        if young
+        else ""
+    )
 
 
 def _outgrows_garbage(growth: Growth, facts: Facts) -> bool:

@@ -139,6 +139,15 @@ def test_doubling_within_the_window_is_high() -> None:
     assert draft.severity == "high"
 
 
+def test_a_process_that_just_started_may_still_load() -> None:
+    anon, rss = memory(10, start_mib=30)
+    (draft,) = conclude(anon.model_copy(update={"age_s": 4.0}), rss)
+    assert draft.severity == "warn"
+    assert "It is 4 s old" in draft.detail
+    (old,) = conclude(anon.model_copy(update={"age_s": 4000.0}), rss)
+    assert old.severity == "high"
+
+
 @pytest.mark.parametrize("runtime", ["node", "java", "go"])
 def test_garbage_is_not_called_a_leak(runtime: str) -> None:
     process = Process(pid=PID, comm="x", runtime=runtime)

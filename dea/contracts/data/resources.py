@@ -106,6 +106,7 @@ class MetricSeries(Data):
     slope_low_per_s: float
     slope_high_per_s: float
     shape: SeriesShape
+    age_s: float | None = None  # of the process when the window began
 
 
 class HeapRetainer(Data):

@@ -1,6 +1,7 @@
 """Single looks at a process: its numbers, each from one small file of /proc (proc(5))."""
 
 import os
+import time
 
 from dea_linux import procfs
 from dea_linux.descendants import is_zombie
@@ -42,6 +43,15 @@ def offspring(pid: int) -> dict[str, int]:
     """How many children, and how many of them have ended without being waited for."""
     pids = procfs.children(pid)
     return {"children": len(pids), "zombies": sum(map(is_zombie, pids))}
+
+
+def age_s(pid: int) -> float | None:
+    """Seconds since it started, from field 22 of /proc/PID/stat; None when it is gone."""
+    fields = procfs.stat_fields(procfs.read_text(f"/proc/{pid}/stat"))
+    if len(fields) < 20:
+        return None
+    started_s = int(fields[19]) / os.sysconf("SC_CLK_TCK")
+    return round(time.clock_gettime(time.CLOCK_BOOTTIME) - started_s, 1)
 
 
 def _is_socket(path: str) -> bool:

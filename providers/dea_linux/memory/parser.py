@@ -49,7 +49,7 @@ def parse(observation: Observation) -> Parsed:
     """Raises BackendError when no line is a sample of the target."""
     samples = _read(observation)
     shown = [observation.pid, *_growing_descendants(samples, observation.pid)]
-    facts = [fact for pid in shown for fact in _series_of(pid, samples, observation.pid)]
+    facts = [fact for pid in shown for fact in _series_of(pid, samples, observation)]
     facts += _mapping_growth(observation)
     facts += _limit(observation)
     facts += _notes(samples, observation)
@@ -111,13 +111,17 @@ def _one(samples: _Samples, pid: int, name: str) -> MetricSeries | None:
     return metric_series(name, unit, pid, points) if points else None
 
 
-def _series_of(pid: int, samples: _Samples, target: int) -> Iterator[Fact]:
+def _series_of(pid: int, samples: _Samples, observation: Observation) -> Iterator[Fact]:
+    age_s = observation.facts.get("ages_s", {}).get(str(pid))
     names = [name for owner, name in samples.points if owner == pid]
     wanted = [*_ALWAYS, *(name for name in names if name not in _ALWAYS)]
     for name in wanted:
         series = _one(samples, pid, name)
         if series and (name in _ALWAYS or _worth_showing(series, samples)):
-            owner = "" if pid == target else f" of descendant {pid}"
+            if name in _LEAKING and age_s is not None:
+                begun_s = max(0.0, age_s - observation.facts["window_s"])
+                series = series.model_copy(update={"age_s": round(begun_s, 1)})
+            owner = "" if pid == observation.pid else f" of descendant {pid}"
             yield Fact(series, _told(series, owner), "samples", samples.lines[pid])
 
 

@@ -47,6 +47,7 @@ class Watch:
             "window_s": round(time.monotonic() - self._began_s, 3),
             "ended": self.ended,
             "refused": sorted(self._refused),
+            "ages_s": {str(pid): looks.age_s(pid) for pid in (self.pid, *self._family)},
             "left_out": max(0, len(self._family) - _MOST_PROCESSES + 1),
         }
 
