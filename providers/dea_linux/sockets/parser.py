@@ -65,7 +65,9 @@ def _summary(observation: Observation, sockets: Sequence[Socket], held: table.He
     )
     said = ", ".join(f"{n} {state}" for state, n in states.most_common(4)) or "none"
     more = f" ({data.added:+d} meanwhile)" if data.added else ""
-    return Fact(data, f"process {observation.pid} has {data.total} sockets{more}: {said}")
+    processes = len(observation.facts.get("pids", ()))
+    who = f"{processes} processes have" if processes > 1 else f"process {observation.pid} has"
+    return Fact(data, f"{who} {data.total} sockets{more}: {said}")
 
 
 def _peer(sock: Socket) -> str | None:
