@@ -14,7 +14,7 @@ from dea_runtimes.cpython_heap.records import Numbered, Record, records_of
 _LEAST_ADDED = 16
 _LEAST_ADDED_BYTES = 16 << 10
 _KEPT_SHARE = 0.5  # of the growth to its peak that must still be there at the end
-_MOST_RETAINERS = 8
+MOST_RETAINERS = 8
 _MOST_CLASSES = 4
 _LEAST_SHOWN_BYTES = 100 << 10
 
@@ -53,7 +53,7 @@ def retainers(records: list[Numbered], window_s: float, file: str) -> Iterator[F
     grown = [_grown(group, window_s) for group in groups.values()]
     grown += [_spread(numbered, looks_s) for numbered in records_of(records, "spread")]
     grown.sort(key=lambda one: (not is_own_path(one.records[0].steps()), -one.weight))
-    for one in grown[:_MOST_RETAINERS]:
+    for one in grown[:MOST_RETAINERS]:
         yield _container_fact(one, file)
     for numbered in records_of(records, "class")[:_MOST_CLASSES]:
         yield _class_fact(numbered, looks_s, file)

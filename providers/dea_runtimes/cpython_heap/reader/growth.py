@@ -5,10 +5,11 @@ from typing import Any
 
 from dea_runtimes.cpython_heap.reader.account import Account, Record
 from dea_runtimes.cpython_heap.reader.image import find_image
-from dea_runtimes.cpython_heap.reader.interpreter import find_interpreter
+from dea_runtimes.cpython_heap.reader.interpreter import Interpreter, find_interpreter
 from dea_runtimes.cpython_heap.reader.look import Look, take_look
 from dea_runtimes.cpython_heap.reader.memory import Memory
 from dea_runtimes.cpython_heap.reader.objects import BYTE_KINDS
+from dea_runtimes.cpython_heap.reader.places import ModulePlaces
 from dea_runtimes.cpython_heap.reader.spread import find_spread
 from dea_runtimes.cpython_heap.reader.watch import Watch, Watched
 
@@ -38,13 +39,13 @@ def observe_growth(pid: int, duration_s: float, limit_bytes: int, record: Record
     began = time.monotonic()
     watch = Watch(memory)
     first = take_look(interpreter, limit_bytes, began)
-    record(_look_record(first))
+    record(_look_record(interpreter, first))
     lengths = {address: length for address, _, length, _ in first.census.containers()}
     _watch_longest(watch, first)
     first.snapshot.close()
     _poll_until(watch, began, _SECOND_LOOK_AT * duration_s)
     second = take_look(interpreter, limit_bytes, began)
-    record(_look_record(second))
+    record(_look_record(interpreter, second))
     grown = _grown(second, lengths, watch)
     _poll_until(watch, began, duration_s)
     spread = find_spread(second, lengths, _LEAST_ADDED)
@@ -52,8 +53,9 @@ def observe_growth(pid: int, duration_s: float, limit_bytes: int, record: Record
     record({"record": "end", "window_s": round(duration_s, 3)})
 
 
-def _look_record(look: Look) -> dict[str, Any]:
-    counts = sorted(look.census.by_name().items(), key=lambda item: -item[1])
+def _look_record(interpreter: Interpreter, look: Look) -> dict[str, Any]:
+    modules = ModulePlaces(look.objects, interpreter.modules)
+    counts = sorted(look.census.by_name().items(), key=lambda item: -item[1])[:_MOST_TYPES]
     return {
         "record": "look",
         "at_s": round(look.at_s, 3),
@@ -61,7 +63,7 @@ def _look_record(look: Look) -> dict[str, Any]:
         "copied_bytes": look.snapshot.size_bytes,
         "objects": look.census.objects,
         "fitted": look.fitted,
-        "types": dict(counts[:_MOST_TYPES]),
+        "types": {modules.class_title(name): count for name, count in counts},
     }
 
 
