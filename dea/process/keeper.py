@@ -28,57 +28,59 @@ def main() -> None:
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)
     status, out, err, *argv = sys.argv[1:]
     signal.pthread_sigmask(signal.SIG_BLOCK, WATCHED)
-    state = start(argv, out, err)
+    try:
+        process = start(argv, out, err)
+    except (OSError, ValueError) as error:
+        answer({"error": getattr(error, "strerror", None) or str(error)})
+        return
+    state: dict[str, object] = {
+        "keeper": os.getpid(),
+        "keeper_ticks": int(stat_fields("self")[19]),
+        "pid": process.pid,
+    }
     try:
         write(status, state)
     except OSError as error:
-        state |= {"error": f"cannot write {status}: {error.strerror}"}
         end_children()
+        answer({"error": f"cannot write {status}: {error.strerror}"})
+        return
     answer(state)
-    if "pid" in state and "error" not in state:
-        keep(status, state)
+    keep(status, state, process)
 
 
-def start(argv: list[str], out: str, err: str) -> dict[str, object]:
-    try:
-        with open(out, "ab", opener=private) as stdout, open(err, "ab", opener=private) as stderr:
-            process = subprocess.Popen(
-                argv,
-                stdin=subprocess.DEVNULL,
-                stdout=stdout,
-                stderr=stderr,
-                start_new_session=True,
-                preexec_fn=hear_signals,  # noqa: PLW1509 (there are no threads here)
-            )
-    except (OSError, ValueError) as error:
-        return {"error": getattr(error, "strerror", None) or str(error)}
-    return {"keeper": os.getpid(), "keeper_ticks": int(stat_fields("self")[19]), "pid": process.pid}
+def start(argv: list[str], out: str, err: str) -> "subprocess.Popen[bytes]":
+    with open(out, "ab", opener=private) as stdout, open(err, "ab", opener=private) as stderr:
+        return subprocess.Popen(
+            argv,
+            stdin=subprocess.DEVNULL,
+            stdout=stdout,
+            stderr=stderr,
+            start_new_session=True,
+            preexec_fn=hear_signals,  # noqa: PLW1509 (there are no threads here)
+        )
 
 
 def hear_signals() -> None:
     signal.pthread_sigmask(signal.SIG_UNBLOCK, WATCHED)
 
 
-def keep(status: str, state: dict[str, object]) -> None:
-    """Until the command and all that came of it have ended, or until told to end them."""
-    while True:
-        ended = reap()
-        if state["pid"] in ended:
-            state["exit_code"] = ended[state["pid"]]
+def keep(status: str, state: dict[str, object], process: "subprocess.Popen[bytes]") -> None:
+    """Until the command and all that came of it have ended, or until told to end them.
+
+    `process` is held only because subprocess reaps what nobody refers to any more.
+    """
+    told = False
+    while children() and not told:
+        told = signal.sigwait(WATCHED) == signal.SIGTERM
+        ended = end_children() if told else reap()
+        if process.pid in ended:
+            state["exit_code"] = ended[process.pid]
             try_write(status, state)
-        if not children():
-            return
-        if signal.sigwait(WATCHED) == signal.SIGTERM:
-            ended = end_children()
-            if state["pid"] in ended:
-                state["exit_code"] = ended[state["pid"]]
-                try_write(status, state)
-            return
 
 
-def end_children() -> dict[object, int]:
+def end_children() -> dict[int, int]:
     """Signal the process groups of our children, politely first, until there are none."""
-    ended: dict[object, int] = {}
+    ended: dict[int, int] = {}
     for number, grace_s in ENDING:
         told: set[int] = set()
         until = time.monotonic() + grace_s
@@ -99,9 +101,9 @@ def signal_group(pid: int, number: int) -> None:
         return
 
 
-def reap() -> dict[object, int]:
+def reap() -> dict[int, int]:
     """Exit codes of the children that have ended, by pid."""
-    ended: dict[object, int] = {}
+    ended: dict[int, int] = {}
     try:
         while (found := os.waitpid(-1, os.WNOHANG))[0]:
             ended[found[0]] = os.waitstatus_to_exitcode(found[1])

@@ -112,10 +112,10 @@ def _require_rights(pid: int, name: str, status: dict[str, str]) -> None:
 
 def _no_rights(pid: int, name: str, owner: int) -> TargetError:
     us, them = _user(os.geteuid()), _user(owner)
+    helpers = ["root"] if them in (us, "root") else ["root", them]
+    remedy = f"Run dea as {' or as '.join(helpers)}"
     if os.geteuid() == 0:
         remedy = "Give dea CAP_SYS_PTRACE, in a container with --cap-add SYS_PTRACE"
-    else:
-        remedy = f"Run dea as root{'' if us == them else f' or as {them}'}"
     whose = "is protected, even against its owner," if us == them else f"belongs to {them}"
     return TargetError(f"process {pid} ({name}) {whose} and may not be read by {us}", remedy)
 
