@@ -1,5 +1,7 @@
 """A result as a few plain lines, for whoever does not read structured content."""
 
+from collections.abc import Sequence
+
 from dea.contracts.finding import Finding
 from dea.contracts.result import ToolResult
 from dea.contracts.scrub import clean_text
@@ -11,7 +13,7 @@ _TEXT_BYTES = 1400
 def text_of(result: ToolResult) -> str:
     """The result as a few plain lines, below 1.5 KB."""
     head = clean_text(_outcome(result))
-    tail = [f"{len(result.limitations)} limitations to read."] if result.limitations else []
+    tail = [f"{_count(result.limitations, 'limitation')} to read."] if result.limitations else []
     if result.suggested_next:
         tail.append(clean_text(cut(f"Next: {', '.join(result.suggested_next)}", 200)))
     left = _TEXT_BYTES - sum(len(line.encode()) + 1 for line in (head, *tail))
@@ -36,9 +38,12 @@ def _outcome(result: ToolResult) -> str:
     where = f" in session {result.session_id}" if result.session_id else ""
     if result.error is not None:
         return f"{tool}{run}{where} failed: {cut(result.error, 500)}"
-    count = len(result.findings)
-    said = f"{count} finding{'s' * (count != 1)}" if count else "no findings"
-    return f"{tool}{run}{where}: {said}, {len(result.evidence)} evidence items"
+    found = _count(result.findings, "finding")
+    return f"{tool}{run}{where}: {found}, {_count(result.evidence, 'evidence item')}"
+
+
+def _count(things: Sequence[object], name: str) -> str:
+    return f"{len(things) or 'no'} {name}{'s' * (len(things) != 1)}"
 
 
 def _said(number: int, finding: Finding) -> str:

@@ -198,10 +198,10 @@ def test_the_text_tells_findings_in_their_order_with_what_they_cite() -> None:
         )
     )
     assert text.splitlines() == [
-        "t (t#1) in session 260101-000000-abc: 2 findings, 1 evidence items",
+        "t (t#1) in session 260101-000000-abc: 2 findings, 1 evidence item",
         "1. warn (inferred): cause 1 [t#1.e1]",
         "2. warn (inferred): cause 2 [t#1.e1]",
-        "1 limitations to read.",
+        "1 limitation to read.",
         "Next: dump_stacks",
     ]
 
