@@ -42,17 +42,18 @@ def _port_from_output(inquiry: Inquiry) -> int | None:
 
 async def _port_from_bind(inquiry: Inquiry) -> int | None:
     """The port that a retrying target asks for right now, else the one it listens on."""
-    if inquiry.session().spawned is None or inquiry.target.pid is not None:
-        await inquiry.step("trace_syscalls", duration_s=_LOOK_S, categories=["network"])
+    if await inquiry.wait_for_exit(0) is not None:
+        return None
+    await inquiry.step("trace_syscalls", duration_s=_LOOK_S, categories=["network"])
     for item in inquiry.evidence:
-        if not isinstance(item.data, SyscallError) or item.data.errno != "EADDRINUSE":
-            continue
-        if found := re.search(r"htons\((\d+)\)", item.data.example or ""):
-            return int(found[1])
+        if isinstance(item.data, SyscallError) and item.data.errno == "EADDRINUSE":
+            port = (item.data.object or "").rpartition(":")[2]
+            if port.isdigit():
+                return int(port)
     await inquiry.step("inspect_sockets")
-    listening = [
-        item.data.local
+    listening = {
+        int(item.data.local.rpartition(":")[2])
         for item in inquiry.evidence
         if isinstance(item.data, Socket) and item.data.role == "listen"
-    ]
-    return int(listening[0].rpartition(":")[2]) if len(listening) == 1 else None
+    }
+    return listening.pop() if len(listening) == 1 else None

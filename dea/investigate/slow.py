@@ -6,6 +6,7 @@ from dea.contracts.data import FrameHot, Metric
 from dea.contracts.evidence import Evidence
 from dea.investigate.inquiry import Inquiry
 from dea.rules import cpu, sockets, stacks, waiting
+from dea.rules.draft import judge
 
 DURATION_S = 8
 _WORTH_A_LOOK = 0.25  # of a thread's wall time
@@ -24,9 +25,14 @@ async def investigate_slow(inquiry: Inquiry) -> None:
         ("profile_cpu", {"duration_s": min(duration_s, 60), "consent": inquiry.consent}),
         ("inspect_sockets", {}),
     )
-    if any(_unexplained_waits(inquiry.evidence)):
-        await inquiry.step("dump_stacks")
+    if _held_up(inquiry.evidence) and any(_unexplained_waits(inquiry.evidence)):
+        await inquiry.step("dump_stacks")  # it may stop the target for a moment, so only now
     inquiry.judge(waiting.RULES, cpu.RULES, stacks.RULES, sockets.RULES)
+
+
+def _held_up(evidence: list[Evidence]) -> bool:
+    """Whether some wait is worth more than a remark."""
+    return any(draft.severity != "info" for draft in judge(evidence, waiting.RULES))
 
 
 def _unexplained_waits(evidence: list[Evidence]) -> Iterator[int]:

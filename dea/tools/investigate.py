@@ -1,5 +1,6 @@
 """Runs the plan for one symptom and ranks the causes that its evidence supports."""
 
+import os
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 import anyio
 
 from dea import registry
+from dea.backend import Request
 from dea.contracts.arguments import Investigate, Symptom
 from dea.contracts.data import Data
 from dea.contracts.evidence import Evidence, Fact
@@ -17,7 +19,9 @@ from dea.investigate.hang import investigate_hang
 from dea.investigate.inquiry import Inquiry
 from dea.investigate.leak import investigate_leak
 from dea.investigate.port_busy import investigate_port_busy
+from dea.investigate.ranking import tell
 from dea.investigate.slow import investigate_slow
+from dea.process.identity import is_same
 from dea.process.launch import look
 from dea.rules.draft import Rule, judge
 from dea.tools.run import Run, host
@@ -36,6 +40,7 @@ _POLL_S = 0.05
 
 async def investigate(arguments: Investigate, run: Run) -> None:
     inquiry = RunInquiry(run, arguments)
+    run.order = lambda drafts: tell(drafts, run.evidence)
     await PLANS[arguments.symptom](inquiry)
     if inquiry.failures and inquiry.steps == len(inquiry.failures):
         raise BackendError("no step could look: " + "; ".join(inquiry.failures))
@@ -110,7 +115,7 @@ class RunInquiry:
     async def observe(self, serving: str, duration_s: float = 0.0, **options: Any) -> bool:
         self.steps += 1
         try:
-            request = await self.run.request(duration_s, whole_family=True, **options)
+            request = await self._request(duration_s, options)
             choice = registry.choose(serving, request.target, host())
             await self.run.observe(request, backends=choice.usable)
         except DeaError as error:
@@ -118,6 +123,13 @@ class RunInquiry:
             self.limit(f"{serving} could not look: {error}")
             return False
         return True
+
+    async def _request(self, duration_s: float, options: dict[str, Any]) -> Request:
+        """The target and its descendants; when it has ended, ourselves stand for "nobody"."""
+        pid = self.run.target.pid
+        if pid is None or not is_same(pid, self.run.start_ticks().get(pid)):
+            return Request(self.run.target, (os.getpid(),), duration_s, options)
+        return await self.run.request(duration_s, whole_family=True, **options)
 
     def cite(
         self, data: Data, summary: str, log: str = "", lines: tuple[int, int] = (1, 1)

@@ -52,6 +52,7 @@ class Run:
     limitations: list[str] = field(default_factory=list[str])
     suggested_next: list[str] = field(default_factory=list[str])
     artifacts: list[Artifact] = field(default_factory=list[Artifact])
+    order: Callable[[Sequence[Draft]], list[Draft]] = ranked  # an investigation has its own
     looks: Counter[str] = field(default_factory=Counter[str])  # how often each backend looked
 
     def open(self, session: StoredSession, arguments: dict[str, Any] | None = None) -> None:
@@ -178,10 +179,14 @@ class Run:
                 confidence=draft.confidence,
                 detail=draft.detail or None,
             )
-            for number, draft in enumerate(ranked(self.drafts), 1)
+            for number, draft in enumerate(self.conclusions(), 1)
         ]
+
+    def conclusions(self) -> list[Draft]:
+        """The drafts in the order in which they are told."""
+        return self.order(self.drafts)
 
     def next_steps(self) -> list[str]:
         """What to run next: what the tool says, then what its findings ask for."""
-        wanted = [*self.suggested_next, *(n for d in ranked(self.drafts) for n in d.next)]
+        wanted = [*self.suggested_next, *(n for d in self.conclusions() for n in d.next)]
         return [name for name in dict.fromkeys(wanted) if name != self.tool][:4]
