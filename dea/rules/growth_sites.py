@@ -114,5 +114,5 @@ def _mappings(facts: Facts, pid: int) -> str:
     for cited in facts.of(Metric):
         if cited.data.name == "anon_growth" and cited.data.pid == pid and cited.data.shares:
             name, share = next(iter(cited.data.shares.items()))
-            return f"{share:.0%} of it came in {name}."
+            return f"{share:.0%} of it came in {name}." if name.startswith("[") else ""
     return ""

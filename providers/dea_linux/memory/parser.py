@@ -25,7 +25,7 @@ _SAID = {
     "zombies": "ended children not waited for",
 }
 _ALWAYS = ("rss_bytes", "anon_bytes", "fds", "threads")
-_LEAKING = ("anon_bytes", "shmem_bytes", "threads", "fds")
+_LEAKING = ("anon_bytes", "shmem_bytes", "threads", "fds", "zombies", "children")
 _MOST_DESCENDANTS = 2
 _BORN_LATE = 0.2  # of the window
 _PARTS = 4

@@ -59,7 +59,6 @@ class Watch:
         pace = self._pace(self.pid, "family", 0.5)
         if pace.due():
             self._family = pace.look(lambda: descendants(self.pid))
-            self._note(self.pid, "offspring", looks.offspring)
         for pid in self._family[: _MOST_PROCESSES - 1]:
             self._look_at(pid)
 
@@ -70,6 +69,7 @@ class Watch:
             return
         for name, every_s, at in (
             ("descriptors", 0.25, looks.descriptors),
+            ("offspring", 0.5, looks.offspring),
             ("rollup", 1.0, looks.rollup),
         ):
             pace = self._pace(pid, name, every_s)
