@@ -32,7 +32,7 @@ class Account:
         self._interpreter, self._look, self._record = interpreter, look, record
         self._objects = look.objects
         self._modules = ModulePlaces(self._objects, interpreter.modules)
-        self._sites = SiteFinder(Sources(look.snapshot.pid), self._modules)
+        self._sites = SiteFinder(Sources(look.snapshot.pid), self._modules.own_files())
         self._sizes = Sizes(self._objects, look.census)
 
     def tell(self, first: Look, grown: list[Watched], spread: Spread | None) -> None:

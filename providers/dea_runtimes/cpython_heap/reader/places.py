@@ -54,6 +54,10 @@ class ModulePlaces:
         """The user's modules before all others."""
         return sorted(self._by_name.values(), key=lambda place: not is_own(place.file))
 
+    def own_files(self) -> list[str]:
+        """Source files of the user's own modules."""
+        return [place.file for place in self._by_name.values() if is_own(place.file)]
+
     def at(self, address: int) -> ModulePlace:
         return self._by_address[address]
 

@@ -4,7 +4,7 @@ import ast
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypedDict
 
-from dea_runtimes.cpython_heap.reader.places import ModulePlaces, is_own
+from dea_runtimes.cpython_heap.reader.places import is_own
 from dea_runtimes.cpython_heap.reader.source import Sources
 from dea_runtimes.cpython_heap.reader.steps import Step
 
@@ -31,11 +31,10 @@ Matcher = Callable[[ast.expr], bool]
 
 
 class SiteFinder:
-    """Looks through the user's own modules."""
+    """Looks through the source files of the user's own modules."""
 
-    def __init__(self, sources: Sources, modules: ModulePlaces) -> None:
-        self._sources = sources
-        self._files = [p.file for p in modules.own_first() if is_own(p.file)][:_MOST_FILES]
+    def __init__(self, sources: Sources, files: Iterable[str]) -> None:
+        self._sources, self._files = sources, list(files)[:_MOST_FILES]
 
     def additions(self, steps: list[Step]) -> list[Site]:
         """Lines that add to what the last named step names, else to what the one before does."""
