@@ -22,19 +22,21 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class _Found:
+class Installed:
+    """All backends by tool and cost, and what cannot be used."""
+
     backends: tuple[Backend, ...]
     broken: tuple[str, ...]
 
 
 def backends() -> tuple[Backend, ...]:
     """Every backend of every installed provider: the `BACKENDS` of each of its folders."""
-    return _found().backends
+    return installed().backends
 
 
 def broken() -> tuple[str, ...]:
     """Providers and backends that are installed but cannot be used, each with the reason."""
-    return _found().broken
+    return installed().broken
 
 
 def program_names() -> tuple[str, ...]:
@@ -72,7 +74,7 @@ def _fit(backend: Backend, target: Target, host: Host) -> Availability:
 
 
 @functools.cache
-def _found() -> _Found:
+def installed() -> Installed:
     """One provider that is broken, or of a third party, must not take the others with it."""
     by_name: dict[str, Backend] = {}
     broken: list[str] = []
@@ -82,7 +84,7 @@ def _found() -> _Found:
                 if by_name.setdefault(backend.name, backend) is not backend:
                     broken.append(f"{module.__name__}: there are two backends {backend.name}")
     order = sorted(by_name.values(), key=lambda backend: (backend.tool, backend.rank, backend.name))
-    return _Found(tuple(order), tuple(broken))
+    return Installed(tuple(order), tuple(broken))
 
 
 def _folders(provider: str, broken: list[str]) -> Iterator[ModuleType]:
