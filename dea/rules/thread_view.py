@@ -67,9 +67,21 @@ class ThreadTime:
     def of(self, *causes: Cause) -> Iterator[Part]:
         yield from (part for part in self.parts if part.cause in causes)
 
+    @property
+    def hottest(self) -> Place | None:
+        """The user's own line where most of its time was spent, waiting or not."""
+        hot = max((hot for hot in self.hots if hot.data.frame.own), key=_share, default=None)
+        if hot is None or hot.data.share < 0.5:
+            return None
+        return Place(hot.data.frame.place(), hot.id, own=True)
+
     def place(self, part: Part) -> Place | None:
         """Where in the code it waits like this, if evidence about this very thread says so."""
         return place_of(part, self.parts, self.hots, self.stacks)
+
+
+def _share(hot: Cited[FrameHot]) -> float:
+    return hot.data.share
 
 
 @dataclass(frozen=True)

@@ -4,14 +4,15 @@ from collections.abc import Iterator
 
 from dea.contracts.data import Cause, Cgroup, Metric
 from dea.contracts.finding import Severity
-from dea.rules.draft import Cited, Draft, Facts
+from dea.rules.draft import Draft, Facts
 from dea.rules.thread_view import RUNNING, ThreadTime, View, read_threads
 from dea.rules.waiting_groups import MOST, MUCH, Waiting, waits
 
 _DISK = 0.4  # of a thread's wall time
 _FAULTS = _THROTTLED = 0.2
 _BUSY_HOST = 0.85
-_BUSY_NEIGHBOUR = 0.2  # of a CPU
+_OTHERS = 0.3  # of all CPUs
+_BUSY_NEIGHBOUR = 0.2  # of one
 
 
 def disk(facts: Facts) -> Iterator[Draft]:
@@ -95,17 +96,29 @@ def starvation(facts: Facts) -> Iterator[Draft]:
     share = worst.share("runnable")
     if share < MUCH or share + worst.share(*RUNNING) < 0.5:
         return
-    others = _neighbours(facts, view)
-    own = sum(thread.share(*RUNNING) for thread in view.threads)
-    if sum(load for _, load, _ in others) < max(0.5, own / 2):
-        yield _self_made(worst, share, own, host)
+    place = worst.hottest
+    at = f", mostly at {place.text}" if place else ""
+    ids = [worst.id, host.id, *([place.id] if place else [])]
+    target = host.data.shares.get("target", 0.0)
+    others = host.data.shares["busy"] - target
+    if others < max(_OTHERS, target / 2):
+        yield Draft(
+            severity="info",
+            summary=f"{worst.title} of pid {worst.pid} is ready to run but gets no CPU {share:.0%} of the "
+            f"time{at}: the target's own threads use {target:.0%} of all CPUs",
+            evidence_ids=ids,
+            confidence="observed",
+            weight=0.3 * share,
+            next=("profile_cpu",),
+        )
         return
-    names = ", ".join(f"{name} {load:.0%}" for name, load, _ in others[:3])
+    known = _neighbours(view)[:3]
+    names = ", ".join(f"{name} {load:.0%} of one" for name, load, _ in known)
     yield Draft(
         severity="high" if share >= MOST else "warn",
-        summary=f"{worst.title} of pid {worst.pid} is ready to run but gets no CPU {share:.0%} of the time: "
-        f"other processes take the CPUs ({names} of a core)",
-        evidence_ids=[worst.id, host.id, *(i for *_, i in others[:3])],
+        summary=f"{worst.title} of pid {worst.pid} is ready to run but gets no CPU {share:.0%} of the "
+        f"time{at}: other processes take {others:.0%} of all CPUs{f' ({names})' if names else ''}",
+        evidence_ids=[*ids, *(i for *_, i in known)],
         confidence="observed",
         detail=host.summary,
         weight=share,
@@ -113,19 +126,7 @@ def starvation(facts: Facts) -> Iterator[Draft]:
     )
 
 
-def _self_made(worst: ThreadTime, share: float, own: float, host: Cited[Metric]) -> Draft:
-    return Draft(
-        severity="info",
-        summary=f"{worst.title} of pid {worst.pid} is ready to run but gets no CPU {share:.0%} of the time; "
-        f"the target's own threads use {own:.1f} CPUs",
-        evidence_ids=[worst.id, host.id],
-        confidence="observed",
-        weight=0.3 * share,
-        next=("profile_cpu",),
-    )
-
-
-def _neighbours(facts: Facts, view: View) -> list[tuple[str, float, str]]:
+def _neighbours(view: View) -> list[tuple[str, float, str]]:
     """(name, load, evidence id) of processes outside the target that use the CPUs."""
     found = [
         (f"pid {pid} ({process.data.comm})", process.data.cpu_share or 0.0, process.id)

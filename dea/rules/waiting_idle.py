@@ -160,11 +160,13 @@ def busy(facts: Facts) -> Iterator[Draft]:
         share = thread.share(*RUNNING)
         if share >= _HALF:
             kernel = thread.share("cpu_kernel")
+            place = thread.hottest
             yield Draft(
                 severity="info",
                 summary=f"{thread.title} of {view.name(thread.pid)} is on the CPU {share:.0%} of the time"
-                + (f", {kernel:.0%} of it in the kernel" if kernel >= 0.5 * share else ""),
-                evidence_ids=[thread.id],
+                + (f", {kernel:.0%} in the kernel" if kernel >= 0.5 * share else "")
+                + (f", mostly at {place.text}" if place else ""),
+                evidence_ids=[thread.id, *([place.id] if place else [])],
                 confidence="observed",
                 detail="profile_cpu says in which function and line.",
                 weight=0.1 * share,

@@ -93,8 +93,8 @@ MUTEX = LockWait(
 )
 LOCK_PART = {"object": "pthread mutex 0x1000 owned by tid 103 (audit)", "syscall": "futex"}
 WAITS_FOR_MUTEX = [thread(part("lock", 0.9, **LOCK_PART), tid=tid) for tid in (101, 102)]
-BUSY_HOST = Metric(name="host_load", value=0.9, unit="share", shares={"busy": 1.0})
-IDLE_HOST = Metric(name="host_load", value=0.1, unit="share", shares={"busy": 0.3})
+BUSY_HOST = Metric(name="host_load", value=0.9, unit="share", shares={"busy": 1.0, "target": 0.2})
+IDLE_HOST = Metric(name="host_load", value=0.1, unit="share", shares={"busy": 0.3, "target": 0.2})
 
 
 def process(pid: int, share: float, comm: str = "app") -> Process:
@@ -202,11 +202,11 @@ FAULTS: dict[str, tuple[list[Data], str, list[str]]] = {
         [
             thread(part("runnable", 0.6), part("cpu_user", 0.4)),
             BUSY_HOST,
-            process(PID, 0.4),
             process(900, 0.9, "neighbour"),
+            line("total += x * x"),
         ],
         "warn",
-        ["60%", "pid 900 (neighbour)"],
+        ["60%", "pid 900 (neighbour)", "80% of all CPUs", "fetch shop.py:21"],
     ),
     "file lock": (
         [thread(part("file_lock", 1.0, object="/run/x.lock held by pid 55", peer_pids=[55]))],
@@ -326,8 +326,7 @@ HEALTHY: dict[str, list[Data]] = {
     ],
     "threads of its own compete": [
         *(thread(part("runnable", 0.5), part("cpu_user", 0.5), tid=t) for t in range(100, 104)),
-        BUSY_HOST,
-        process(PID, 2.0),
+        BUSY_HOST.model_copy(update={"shares": {"busy": 1.0, "target": 0.95}}),
     ],
     "cgroup that hardly throttles": [
         thread(part("throttled", 0.05), part("cpu_user", 0.5)),

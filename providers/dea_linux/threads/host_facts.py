@@ -89,22 +89,23 @@ def _delta(process: ProcessRecord, field: int) -> int:
     return max(0, int(process.after[field]) - int(process.before[field]))
 
 
-def host_facts(stored: Stored, *, name_neighbours: bool) -> list[Fact]:
+def host_facts(stored: Stored, family_cpu_ns: int, *, name_neighbours: bool) -> list[Fact]:
     """Whether others want the CPUs, and who."""
     begin, end = stored.host.get("begin", {}), stored.host.get("end", {})
     window_s = max(float(stored.facts["window_s"]), 0.001)
     busy = _busy_share(begin.get("stat", ""), end.get("stat", ""))
     before_us, after_us = (_pressure_us(texts.get("pressure_cpu", "")) for texts in (begin, end))
     pressure = min(1.0, max(0.0, (after_us - before_us) / 1e6 / window_s))
+    target = family_cpu_ns / 1e9 / window_s / max(1, int(stored.facts["cpus"]))
     load = (end.get("loadavg", "").split() or ["0"])[0]
     data = Metric(
         name="host_load",
         value=round(pressure, 3),
         unit="share",
-        shares={"busy": round(busy, 3)},
+        shares={"busy": round(busy, 3), "target": round(target, 3)},
     )
     summary = (
-        f"host: {busy:.0%} of {stored.facts['cpus']} CPUs busy, load {load}; "
+        f"host: {busy:.0%} of {stored.facts['cpus']} CPUs busy, {target:.0%} by the target, load {load}; "
         f"some task waited for a CPU {pressure:.0%} of the time"
     )
     neighbours: list[dict[str, Any]] = stored.host.get("neighbours", [])[:3]

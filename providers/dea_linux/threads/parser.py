@@ -38,7 +38,11 @@ def parse(observation: Observation) -> Parsed:
         *host_facts.process_facts(stored, cpu_ns, runtimes, set(peers)),
         *host_facts.ended_children_facts(stored),
         *cgroup_facts.cgroup_facts(stored),
-        *host_facts.host_facts(stored, name_neighbours=_is_starved(family)),
+        *host_facts.host_facts(
+            stored,
+            sum(item.thread.cpu_ns for item in family),
+            name_neighbours=_is_starved(family),
+        ),
         *_note(stored),
     ]
     return Parsed(facts, _limitations(stored))
