@@ -57,7 +57,7 @@ async def _attempt(run: Run, raw: dict[str, Any]) -> str | None:
             _open_session(run, tool, arguments)
         await tool.run(arguments, run)
     except Exception as error:  # noqa: BLE001 (an agent must get an answer, whatever we did wrong)
-        return _told(run, root_of(error))
+        return _told(run, error)
     return None
 
 
@@ -76,14 +76,15 @@ def _open_session(run: Run, tool: Tool[Any], arguments: InSession) -> None:
 
 def _told(run: Run, error: Exception) -> str:
     """What a user reads of an error."""
-    if isinstance(error, DeaError):
-        text = str(error)
-    elif isinstance(error, OSError):
-        place = f" ({error.filename})" if error.filename else ""
-        text = f"{run.tool}: {error.strerror or error}{place}"
+    root = root_of(error)
+    if isinstance(root, DeaError):
+        text = str(root)
+    elif isinstance(root, OSError):
+        place = f" ({root.filename})" if root.filename else ""
+        text = f"{run.tool}: {root.strerror or root}{place}"
     else:
         traceback.print_exception(error, file=sys.stderr)
-        text = f"internal error in {run.tool}: {type(error).__name__}: {_detail(error)}"
+        text = f"internal error in {run.tool}: {type(root).__name__}: {_detail(root)}"
     return one_line(hide_secrets(text), _ERROR_CAP)
 
 
