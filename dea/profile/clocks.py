@@ -203,7 +203,8 @@ def _use(
 
 def _thread(tid: int, used: _Task, window_s: float, hz: int) -> ThreadUse:
     share = (used.user + used.kernel) / hz / window_s
-    return ThreadUse(tid, used.name, share, used.delay_ns / 1e9 / window_s)
+    waited = used.delay_ns / 1e9 / window_s  # told when the wait ends, so it may have begun before
+    return ThreadUse(tid, used.name, share, min(waited, max(0.0, 1.0 - share)))
 
 
 def _stat(task: Path) -> str:

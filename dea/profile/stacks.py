@@ -28,9 +28,9 @@ class Sampled:
 
 def merged(stacks: Iterable[Sampled]) -> list[Sampled]:
     """Equal stacks of a thread added up; each keeps the lines where it was seen first."""
-    found: dict[tuple[int, int | None, tuple[Frame, ...]], Sampled] = {}
+    found: dict[tuple[int, int | None, str, tuple[Frame, ...]], Sampled] = {}
     for stack in stacks:
-        key = (stack.pid, stack.tid, stack.frames)
+        key = (stack.pid, stack.tid, stack.thread, stack.frames)
         known = found.get(key)
         samples = stack.samples + (known.samples if known else 0)
         found[key] = replace(known or stack, samples=samples)

@@ -70,20 +70,35 @@ def hot_functions(facts: Facts) -> Iterator[Draft]:
 
 def queries_in_loops(facts: Facts) -> Iterator[Draft]:
     """Threads that spend their time, waiting or not, on one database statement per item."""
+    by_place: dict[tuple[int, str, str | None], list[Cited[FrameHot]]] = {}
     for hot in facts.of(FrameHot):
         data = hot.data
-        pattern = repeated_query(data) if data.scope == "wall" else None
-        if pattern and data.share >= _QUERY_SHARE and data.total_samples >= FEWEST_SAMPLES:
-            yield Draft(
-                severity="high" if data.share >= _MOST else "warn",
-                summary=f"thread {data.thread or data.tid} of process {data.pid} spends "
-                f"{data.share:.0%} of its time in {data.frame.place()}, {pattern.phrase}",
-                evidence_ids=[hot.id],
-                confidence="inferred",
-                detail=_detail(hot, [], pattern.how_to),
-                weight=data.share,
-                next=("trace_syscalls",),
-            )
+        enough = data.share >= _QUERY_SHARE and data.total_samples >= FEWEST_SAMPLES
+        if data.scope == "wall" and enough and repeated_query(data):
+            key = (data.pid, data.frame.function, data.frame.file)
+            by_place.setdefault(key, []).append(hot)
+    bound = [case for case in _cases(facts) if case.busy >= BUSY and case.samples]
+    told = {(case.pid, case.hots[0].data.frame.function) for case in bound}
+    for (pid, function, _), hots in by_place.items():
+        if (pid, function) not in told:  # that it is CPU-bound says the same and more
+            yield _waits_for_queries(hots)
+
+
+def _waits_for_queries(hots: Sequence[Cited[FrameHot]]) -> Draft:
+    """The same in one or several threads of a process."""
+    most = max(hots, key=lambda hot: hot.data.share)
+    data, pattern = most.data, repeated_query(most.data)
+    more = f" and {len(hots) - 1} more" if len(hots) > 1 else ""
+    return Draft(
+        severity="high" if data.share >= _MOST else "warn",
+        summary=f"thread {data.thread or data.tid}{more} of process {data.pid} spends "
+        f"{data.share:.0%} of its time in {data.frame.place()}, {pattern.phrase if pattern else ''}",
+        evidence_ids=[hot.id for hot in hots],
+        confidence="inferred",
+        detail=_detail(most, [], pattern.how_to if pattern else ""),
+        weight=data.share,
+        next=("trace_syscalls",),
+    )
 
 
 def _explain(facts: Facts, case: _Case) -> Draft:

@@ -171,6 +171,15 @@ def test_waiting_for_one_query_per_item_is_the_cause_without_cpu() -> None:
     assert "thread MainThread of process 7 spends 80% of its time" in found[0].summary
 
 
+def test_the_same_queries_are_told_once() -> None:
+    wall = [hot(0.8, scope="wall", thread=f"t{n}", tid=n, **QUERY) for n in (7, 8)]
+    (waiting, idle) = conclude(*wall, cpu(0.02))
+    assert "thread t7 and 1 more of process 7" in waiting.summary
+    assert idle.severity == "info"
+    (bound,) = conclude(*wall, hot(0.8, **QUERY), cpu(0.98))
+    assert "is CPU-bound" in bound.summary
+
+
 @pytest.mark.parametrize(
     "changes",
     [

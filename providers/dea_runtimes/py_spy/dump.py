@@ -8,6 +8,7 @@ from dea.contracts.target import Runtime
 from dea.errors import BackendError
 from dea.profile.states import read_states
 from dea_runtimes.py_spy import dump_parser
+from dea_runtimes.py_spy.native_ids import native_ids
 from dea_runtimes.py_spy.record import INSTALL_HINT
 from dea_runtimes.py_spy.refusal import refusal
 
@@ -29,9 +30,10 @@ class Dump(LinuxBackend):
     async def observe(self, request: Request, instruments: Instruments) -> dict[str, Any]:
         failures: list[str] = []
         dumped: list[int] = []
+        ids: dict[str, list[tuple[int, int]]] = {}
         for pid in request.pids[:_PROCESSES]:
             try:
-                await _dump(pid, instruments)
+                ids[str(pid)] = list((await _dump(pid, instruments)).items())
                 dumped.append(pid)
             except BackendError as error:
                 failures.append(str(error))
@@ -39,6 +41,7 @@ class Dump(LinuxBackend):
             raise BackendError("; ".join(failures))
         return {
             "pids": dumped,
+            "native_ids": ids,
             "failures": failures,
             "left_out": len(request.pids) - len(request.pids[:_PROCESSES]),
         }
@@ -47,13 +50,15 @@ class Dump(LinuxBackend):
         return dump_parser.parse(observation)
 
 
-async def _dump(pid: int, instruments: Instruments) -> None:
+async def _dump(pid: int, instruments: Instruments) -> dict[int, int]:
+    """Saves the stacks and returns the kernel's ids of threads that py-spy does not give."""
     argv = ["py-spy", "dump", "-p", str(pid), "--nonblocking", "--json", "--full-filenames"]
     result = await _repeated(argv, instruments)
     if result.returncode != 0:
         raise refusal(result, pid)
     instruments.save(dump_parser.stacks_file(pid), result.stdout, "json")
     instruments.save(dump_parser.states_file(pid), read_states(pid))
+    return native_ids(pid, dump_parser.handles(result.stdout))
 
 
 async def _repeated(argv: Sequence[str], instruments: Instruments) -> ProgramResult:

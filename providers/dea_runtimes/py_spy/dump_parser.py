@@ -23,6 +23,15 @@ def states_file(pid: int) -> str:
     return f"threads.{pid}.txt"
 
 
+def handles(dump: bytes) -> list[int]:
+    """pthread handles of threads whose id py-spy does not know: up to Python 3.10."""
+    try:
+        threads = json.loads(dump)
+        return [t["thread_id"] for t in threads if not t["os_thread_id"]]
+    except (ValueError, KeyError, TypeError):
+        return []  # the parser will say so
+
+
 def parse(observation: Observation) -> Parsed:
     """Raises BackendError when a dump is not what py-spy writes."""
     facts = [fact for pid in observation.facts["pids"] for fact in _process(observation, pid)]
@@ -34,23 +43,28 @@ def _process(observation: Observation, pid: int) -> Iterator[Fact]:
     try:
         threads = json.loads(text)
         states = parse_states(observation.text(states_file(pid)))
-        pictures = [_picture(thread, pid, states) for thread in threads]
+        ids: dict[int, int] = dict(observation.facts["native_ids"].get(str(pid), ()))
+        pictures = [_picture(thread, pid, states, ids) for thread in threads]
     except (ValueError, KeyError, TypeError) as error:
         first = one_line(text, 120)
         raise BackendError(f"py-spy's dump cannot be read ({error}), it begins: {first}") from error
     yield from stack_facts(pid, pictures, stacks_file(pid))
 
 
-def _picture(thread: dict[str, Any], pid: int, states: dict[int, str]) -> Picture:
-    tid = thread["os_thread_id"] or 0
+def _picture(
+    thread: dict[str, Any], pid: int, states: dict[int, str], ids: dict[int, int]
+) -> Picture:
+    known = thread["os_thread_id"]  # without it py-spy cannot tell either whether the thread runs
+    tid = known or ids.get(thread["thread_id"], 0)
     frames = [python_frame(f["name"], f["filename"], f["line"]) for f in thread["frames"]]
+    running = None if tid not in states else states[tid] == "R"
     stack = Stack(
         pid=pid,
         tid=tid,
         thread=said(thread["thread_name"] or "", 60) or ("main" if tid == pid else "thread"),
         frames=list(without_comprehensions(frames)),
         state=states.get(tid),
-        on_cpu=bool(thread["active"]),
+        on_cpu=bool(thread["active"]) if known else running,
         holds_gil=bool(thread["owns_gil"]),
     )
     return Picture(stack)

@@ -51,8 +51,7 @@ def _read_line(line: str, number: int, pid: int) -> Sampled | None:
     if match["processes"]:
         pid = int(_PROCESS.findall(match["processes"])[-1])
     thread, *labels = _split(match["rest"])
-    # Before Python 3.8 the id is pthread's own, which no other tool knows.
-    tid = None if match["tid"].startswith("0x") else int(match["tid"])
+    tid = int(match["tid"], 0)  # or a pthread handle, see native_ids
     return Sampled(
         pid=pid,
         tid=tid,

@@ -9,6 +9,7 @@ from dea.profile.clocks import read_clocks
 from dea.profile.family import read_family
 from dea_runtimes.py_spy import record_parser
 from dea_runtimes.py_spy.hot import hot_of_processes, hot_of_threads
+from dea_runtimes.py_spy.native_ids import find_native_ids
 from dea_runtimes.py_spy.raw_parser import read_raw
 from dea_runtimes.py_spy.refusal import refusal
 from dea_runtimes.py_spy.source import read_functions, to_json
@@ -66,6 +67,7 @@ class Record(_Sampler):
     async def observe(self, request: Request, instruments: Instruments) -> dict[str, Any]:
         facts = await self._sample(request, instruments, 100)
         stacks = read_raw(_text(instruments), facts["root_pid"]).stacks
+        facts["native_ids"] = find_native_ids(stacks)
         functions = read_functions(hot_of_processes(stacks))
         instruments.save(record_parser.FUNCTIONS, to_json(functions), "json")
         return facts
@@ -83,6 +85,7 @@ class Wall(_Sampler):
     async def observe(self, request: Request, instruments: Instruments) -> dict[str, Any]:
         facts = await self._sample(request, instruments, 50, "--idle")
         stacks = read_raw(_text(instruments), facts["root_pid"]).stacks
+        facts["native_ids"] = find_native_ids(stacks)
         functions = read_functions(hot_of_threads(stacks))
         instruments.save(record_parser.FUNCTIONS, to_json(functions), "json")
         return facts

@@ -1,6 +1,7 @@
 """From a py-spy recording to evidence."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from dea.backend import Observation, Parsed, Product
 from dea.contracts.evidence import Fact
@@ -12,6 +13,7 @@ from dea.profile.flamegraph import flamegraph
 from dea.profile.hot import Hot
 from dea.profile.stacks import Sampled
 from dea_runtimes.py_spy.hot import hot_of_processes, hot_of_threads
+from dea_runtimes.py_spy.native_ids import while_on_cpu, with_native_ids
 from dea_runtimes.py_spy.raw_parser import RawStacks, read_raw
 from dea_runtimes.py_spy.source import from_json
 
@@ -22,17 +24,19 @@ _MANY_ERRORS = 0.05  # of the samples
 
 def parse_cpu(observation: Observation) -> Parsed:
     """Raises BackendError when there is output and none of it can be read."""
-    raw = _read(observation)
+    raw, noted = _read(observation), observation.facts
     uses = cpu_use(observation.text(BEFORE), observation.text(AFTER))
-    hots = hot_of_processes(raw.stacks, from_json(observation.text(FUNCTIONS)), uses)
-    return _parsed(observation, raw, hots, "CPU time")
+    stacks = while_on_cpu(raw.stacks, noted["native_ids"], uses, noted["rate_hz"])
+    hots = hot_of_processes(stacks, from_json(observation.text(FUNCTIONS)), uses)
+    return _parsed(observation, replace(raw, stacks=stacks), hots, "CPU time")
 
 
 def parse_wall(observation: Observation) -> Parsed:
     """Raises BackendError when there is output and none of it can be read."""
     raw = _read(observation)
-    hots = hot_of_threads(raw.stacks, from_json(observation.text(FUNCTIONS)))
-    return _parsed(observation, raw, hots, "Wall clock time")
+    stacks = with_native_ids(raw.stacks, observation.facts["native_ids"])
+    hots = hot_of_threads(stacks, from_json(observation.text(FUNCTIONS)))
+    return _parsed(observation, replace(raw, stacks=stacks), hots, "Wall clock time")
 
 
 def _read(observation: Observation) -> RawStacks:
@@ -76,4 +80,9 @@ def _limitations(observation: Observation, stacks: Sequence[Sampled]) -> Iterato
         yield f"py-spy could not read {noted['errors']} stacks besides {total} good ones"
     if noted["left_out"]:
         yield f"only process {noted['root_pid']}, the busiest, was sampled, not {noted['left_out']} others"
+    if noted["native_ids"]:
+        yield (
+            "this Python does not know its threads' ids, so waiting at a line counts as running "
+            "it as far as the thread's CPU time allows"
+        )
     yield from unreadable(stacks)

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -35,7 +36,7 @@ def test_threads_at_the_same_place_are_one_group() -> None:
 
 
 def test_an_unreadable_dump_is_an_error_that_shows_it() -> None:
-    facts = {"pids": [7], "failures": [], "left_out": 0}
+    facts: dict[str, Any] = {"pids": [7], "failures": [], "left_out": 0, "native_ids": {}}
     files = {"stacks.7.json": b"[{]", "threads.7.txt": b""}
     with pytest.raises(BackendError, match=r"\[\{\]"):
         DUMP.parse(Observation(DUMP.name, DUMP.tool, 7, files, facts))

@@ -21,7 +21,7 @@ def test_thread_frames_and_count() -> None:
     [
         ("thread (7)", 7, 7, "main"),
         ("thread (8)", 7, 8, "thread"),
-        ("thread (0x7F0D3EB8EB80)", 7, None, "thread"),  # before Python 3.8
+        ("thread (0x7F0D3EB8EB80)", 7, 0x7F0D3EB8EB80, "thread"),  # up to Python 3.10
         ("thread (8): Thread-1 (work)", 7, 8, "Thread-1 (work)"),
         ("thread (8): na;me 5", 7, 8, "na;me 5"),
         ('process 7:"sh x";process 9:"python x";thread (9): MainThread', 9, 9, "MainThread"),
