@@ -2,17 +2,14 @@
 
 import ast
 import json
-import os
-import stat
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
-from pathlib import Path
 
 from dea.contracts.data import Frame
 from dea.contracts.secrets import hide_secrets
 from dea.profile.hot import Hot
+from dea.profile.target_files import read_target_text
 
-_LARGEST_BYTES = 2**20
 _LONGEST_LINES = 400
 _HOT, _CALLERS = 8, 3  # how many hot functions, and callers of each, are read
 
@@ -39,7 +36,7 @@ def read_functions(hots: Iterable[Hot]) -> list[Function]:
         if any(function.holds(file, line) for function in found):
             continue
         if file not in texts:
-            texts[file] = _read(pid, file)
+            texts[file] = read_target_text(pid, file)
         text = texts[file]
         if text is not None and (function := _enclosing(file, text, line)) is not None:
             found.append(function)
@@ -59,33 +56,6 @@ def _wanted(hots: Iterable[Hot]) -> Iterator[tuple[int, Frame]]:
         chain = [hot.data.frame, *hot.chain[1:]]
         own = [frame for frame in chain if frame.own and frame.file and frame.line]
         yield from [(hot.data.pid, frame) for frame in own[: 1 + _CALLERS]]
-
-
-def _read(pid: int, file: str) -> str | None:
-    """A source file as the target sees it; None when it is not a plain file of bounded size."""
-    base = Path(f"/proc/{pid}/root" if file.startswith("/") else f"/proc/{pid}/cwd")
-    path = base / file.lstrip("/")
-    try:
-        if not _shares_our_root(pid) and _leads_elsewhere(base, path):
-            return None
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
-        with os.fdopen(descriptor, "rb") as opened:
-            state = os.fstat(descriptor)
-            if not stat.S_ISREG(state.st_mode) or state.st_size > _LARGEST_BYTES:
-                return None
-            return opened.read(_LARGEST_BYTES).decode("utf-8", "replace")
-    except (OSError, ValueError):
-        return None
-
-
-def _shares_our_root(pid: int) -> bool:
-    return os.path.samestat(os.stat(f"/proc/{pid}/root"), os.stat("/"))
-
-
-def _leads_elsewhere(base: Path, path: Path) -> bool:
-    """A link inside a container would be followed in our own file system."""
-    below = [path, *path.parents]
-    return any(part.is_symlink() for part in below[: below.index(base)])
 
 
 def _enclosing(file: str, text: str, line: int) -> Function | None:
