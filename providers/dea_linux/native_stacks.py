@@ -45,12 +45,13 @@ def picture(
     return Picture(stack, lines)
 
 
-def limitations(noted: Mapping[str, Any], program: str) -> list[str]:
-    return list(_limitations(noted, program))
+def limitations(noted: Mapping[str, Any], pause: str) -> list[str]:
+    """`pause`: for how long the target stood still."""
+    return list(_limitations(noted, pause))
 
 
-def _limitations(noted: Mapping[str, Any], program: str) -> Iterator[str]:
-    yield f"one moment only; {program} took {noted['took_s'] * 1000:.0f} ms, the threads paused meanwhile"
+def _limitations(noted: Mapping[str, Any], pause: str) -> Iterator[str]:
+    yield f"one moment only; {pause}"
     interpreters = sorted(
         {one["comm"] for one in noted["family"] if is_interpreter(one["executable"])}
     )

@@ -12,6 +12,7 @@ from dea.profile.evidence import skipped_fact
 from dea.profile.pictures import stack_facts
 from dea_linux.native_stacks import NativeFrame, limitations, picture
 
+_PAUSE = "the threads were paused one by one, each for some milliseconds"
 _THREAD = re.compile(r"TID (?P<tid>\d+):$")
 _FRAME = re.compile(r"#(?P<number>\d+)\s+0x(?P<address>[0-9a-f]+)\s*(?P<rest>.*)$")
 _SOURCE = re.compile(r"\s+(?P<file>\S.*?):(?P<line>\d+)(?::\d+)?$")
@@ -36,7 +37,7 @@ class _Thread:
 def parse(observation: Observation) -> Parsed:
     """Raises BackendError when a process's text holds no thread."""
     facts = [fact for pid in observation.facts["pids"] for fact in _process(observation, pid)]
-    return Parsed(facts=facts, limitations=limitations(observation.facts, "eu-stack"))
+    return Parsed(facts=facts, limitations=limitations(observation.facts, _PAUSE))
 
 
 def _process(observation: Observation, pid: int) -> Iterator[Fact]:

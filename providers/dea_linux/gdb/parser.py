@@ -41,7 +41,8 @@ class _Thread:
 def parse(observation: Observation) -> Parsed:
     """Raises BackendError when a process's text holds no thread."""
     facts = [fact for pid in observation.facts["pids"] for fact in _process(observation, pid)]
-    return Parsed(facts=facts, limitations=limitations(observation.facts, "gdb"))
+    pause = f"the target was paused for up to {observation.facts['took_s'] * 1000:.0f} ms"
+    return Parsed(facts=facts, limitations=limitations(observation.facts, pause))
 
 
 def _process(observation: Observation, pid: int) -> Iterator[Fact]:

@@ -15,7 +15,7 @@ def hot_lines(hots: Iterable[Hot]) -> dict[str, str]:
     for hot in list(hots)[:_HOT]:
         frame = hot.data.frame
         if frame.own and frame.file and frame.file.startswith("/") and frame.line:
-            lines = (read_target_text(hot.data.pid, frame.file) or "").splitlines()
+            lines = (read_target_text(hot.data.pid, frame.file) or "").split("\n")
             if frame.line <= len(lines):
                 found[f"{frame.file}:{frame.line}"] = said(lines[frame.line - 1])
     return found

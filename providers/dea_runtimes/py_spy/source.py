@@ -60,7 +60,7 @@ def _wanted(hots: Iterable[Hot]) -> Iterator[tuple[int, Frame]]:
 
 def _enclosing(file: str, text: str, line: int) -> Function | None:
     """The innermost function around the line, or a few lines when the file cannot be parsed."""
-    lines = text.splitlines()
+    lines = text.split("\n")
     if not 1 <= line <= len(lines) or "PRIVATE KEY" in text:
         return None
     first, last = _span(text, line) or (max(line - 3, 1), min(line + 3, len(lines)))
