@@ -10,7 +10,6 @@ from dea_linux import netlink
 from dea_linux.sockets import snapshot
 from dea_linux.sockets.roles import EPHEMERAL_FROM, listening_ports, role_of, unix_role_of
 
-
 # Connections in TIME_WAIT (6) and not yet accepted (12) have no inode, and there may be thousands.
 _HELD = netlink.ALL_STATES & ~(1 << 6 | 1 << 12)
 

@@ -1,17 +1,14 @@
-"""Samples as series: those of the target, and of a descendant when something in it grows."""
+"""What a watch of memory wrote down, as evidence."""
 
-from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 from dea.backend import Observation, Parsed
 from dea.contracts.data import Metric, MetricSeries, Note
 from dea.contracts.evidence import Fact
 from dea.contracts.quantities import in_bytes, in_unit
 from dea.contracts.scrub import one_line
-from dea.contracts.trend import Point, metric_series
-from dea.errors import BackendError
 from dea_linux.memory import limits, mappings
+from dea_linux.memory.samples import LEAKING, Samples, read
 
 _SAID = {
     "rss_bytes": "resident memory",
@@ -25,30 +22,13 @@ _SAID = {
     "zombies": "ended children not waited for",
 }
 _ALWAYS = ("rss_bytes", "anon_bytes", "fds", "threads")
-_LEAKING = ("anon_bytes", "shmem_bytes", "threads", "fds", "zombies", "children")
-_MOST_DESCENDANTS = 2
-_BORN_LATE = 0.2  # of the window
 _PARTS = 4
-
-
-@dataclass
-class _Samples:
-    """All numbers, by process and name; `lines` are the first and last line of each process."""
-
-    points: dict[tuple[int, str], list[Point]] = field(
-        default_factory=lambda: defaultdict[tuple[int, str], list[Point]](list)
-    )
-    lines: dict[int, tuple[int, int]] = field(default_factory=dict[int, tuple[int, int]])
-    bad: list[str] = field(default_factory=list[str])
-
-    def pids(self) -> list[int]:
-        return list(self.lines)
 
 
 def parse(observation: Observation) -> Parsed:
     """Raises BackendError when no line is a sample of the target."""
-    samples = _read(observation)
-    shown = [observation.pid, *_growing_descendants(samples, observation.pid)]
+    samples = read(observation)
+    shown = [observation.pid, *samples.growing_descendants()]
     facts = [fact for pid in shown for fact in _series_of(pid, samples, observation)]
     facts += _mapping_growth(observation)
     facts += _limit(observation)
@@ -56,76 +36,20 @@ def parse(observation: Observation) -> Parsed:
     return Parsed(facts, _limitations(observation))
 
 
-def _read(observation: Observation) -> _Samples:
-    samples = _Samples()
-    for number, line in enumerate(observation.text("samples").splitlines(), 1):
-        try:
-            at, pid_text, look, *pairs = line.split()
-            at_s, pid = float(at), int(pid_text)
-            numbers = {name: int(value) for name, _, value in (p.partition("=") for p in pairs)}
-        except ValueError:
-            samples.bad.append(line)
-            continue
-        samples.lines[pid] = (samples.lines.get(pid, (number, number))[0], number)
-        _add(samples, at_s, pid, look, numbers, observation.pid)
-    if (observation.pid, "threads") not in samples.points:
-        bad = f": {one_line(samples.bad[0], 120)}" if samples.bad else ""
-        raise BackendError(f"no sample of process {observation.pid} is readable{bad}")
-    return samples
-
-
-def _add(
-    samples: _Samples, at_s: float, pid: int, look: str, numbers: dict[str, int], target: int
-) -> None:
-    """What was swapped out is anonymous memory still."""
-    if look == "status":
-        numbers["anon_bytes"] = numbers.get("anon_bytes", 0) + numbers.get("swap_bytes", 0)
-        family = samples.points[target, "family_rss_bytes"]
-        if pid == target:
-            family.append((at_s, 0.0))
-        if family:  # all that follows the target's own line belongs to the same moment
-            family[-1] = (family[-1][0], family[-1][1] + numbers["rss_bytes"])
-    for name, value in numbers.items():
-        samples.points[pid, name].append((at_s, float(value)))
-
-
-def _growing_descendants(samples: _Samples, target: int) -> list[int]:
-    """Those in which something grows, the one with the most memory gained first.
-
-    One that was born in the window grows because it starts, and is left out.
-    """
-    born_by_s = _BORN_LATE * samples.points[target, "threads"][-1][0]
-    gained: dict[int, float] = {}
-    for pid in samples.pids():
-        if pid == target or samples.points[pid, "threads"][0][0] > born_by_s:
-            continue
-        found = [_one(samples, pid, name) for name in _LEAKING]
-        if any(series and series.shape == "growing" for series in found):
-            gained[pid] = found[0].last - found[0].first if found[0] else 0.0
-    return sorted(gained, key=lambda pid: -gained[pid])[:_MOST_DESCENDANTS]
-
-
-def _one(samples: _Samples, pid: int, name: str) -> MetricSeries | None:
-    points = samples.points.get((pid, name))
-    unit = "bytes" if name.endswith("_bytes") else "count"
-    return metric_series(name, unit, pid, points) if points else None
-
-
-def _series_of(pid: int, samples: _Samples, observation: Observation) -> Iterator[Fact]:
+def _series_of(pid: int, samples: Samples, observation: Observation) -> Iterator[Fact]:
     age_s = observation.facts.get("ages_s", {}).get(str(pid))
     names = [name for owner, name in samples.points if owner == pid]
-    wanted = [*_ALWAYS, *(name for name in names if name not in _ALWAYS)]
-    for name in wanted:
-        series = _one(samples, pid, name)
+    for name in dict.fromkeys([*_ALWAYS, *names]):
+        series = samples.series(pid, name)
         if series and (name in _ALWAYS or _worth_showing(series, samples)):
-            if name in _LEAKING and age_s is not None:
+            if name in LEAKING and age_s is not None:
                 begun_s = max(0.0, age_s - observation.facts["window_s"])
                 series = series.model_copy(update={"age_s": round(begun_s, 1)})
             owner = "" if pid == observation.pid else f" of descendant {pid}"
             yield Fact(series, _told(series, owner), "samples", samples.lines[pid])
 
 
-def _worth_showing(series: MetricSeries, samples: _Samples) -> bool:
+def _worth_showing(series: MetricSeries, samples: Samples) -> bool:
     if series.name == "family_rss_bytes":
         return len(samples.lines) > 1
     if series.name == "exact_anon_bytes":
@@ -179,7 +103,7 @@ def _limit(observation: Observation) -> Iterator[Fact]:
         yield Fact(group, f"cgroup {group.path} uses {used} of {limit} memory", "cgroup", (1, 1))
 
 
-def _notes(samples: _Samples, observation: Observation) -> Iterator[Fact]:
+def _notes(samples: Samples, observation: Observation) -> Iterator[Fact]:
     if samples.bad:
         first = one_line(samples.bad[0], 120)
         text = f"{len(samples.bad)} lines of samples are no samples"
