@@ -13,6 +13,7 @@ from dea_linux.pace import Pace
 
 _MOST_DESCENDANTS = 8
 _MOST_DETAILS = 300  # descriptors of one process that are asked for more than their name
+_FAMILY_EVERY_S = 0.5
 _DEAR_S = 0.02
 
 Links = dict[int, bytes]  # what each descriptor points to, by number
@@ -28,6 +29,8 @@ class Watch:
     ended: bool = False
     _changes: list[bytes] = field(default_factory=list[bytes])
     _now: dict[int, Links] = field(default_factory=dict[int, Links])
+    _family: list[int] = field(default_factory=list[int])
+    _family_pace: Pace = field(default_factory=lambda: Pace(_FAMILY_EVERY_S))
     _paces: dict[int, Pace] = field(default_factory=dict[int, Pace])
     _peers: peers.Peers = field(default_factory=peers.Peers)
     _refused: set[int] = field(default_factory=set[int])
@@ -41,7 +44,9 @@ class Watch:
     def look(self) -> None:
         """Look at the target and at those descendants that are due."""
         self._look_at(self.pid)
-        for pid in descendants(self.pid)[:_MOST_DESCENDANTS]:
+        if self._family_pace.due():
+            self._family = self._family_pace.look(lambda: descendants(self.pid))
+        for pid in self._family[:_MOST_DESCENDANTS]:
             self._look_at(pid)
         new = self._sockets() - self._peers.known()
         if self._peers.cost_s < _DEAR_S:  # one that is closed before the end is asked about now
