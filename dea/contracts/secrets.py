@@ -104,8 +104,15 @@ def hide_in_argv(argv: Sequence[str]) -> str:
             shown.append(f"{assigned[1]}<secret>")
         else:
             hidden = hide_secrets(argument)
-            shown.append(shlex.quote(hidden) if hidden == argument or " " in hidden else hidden)
+            shown.append(_quoted(hidden) if hidden == argument or " " in hidden else hidden)
     return hide_secrets(" ".join(shown))
+
+
+def _quoted(argument: str) -> str:
+    """As a shell needs it; in double quotes where that reads better."""
+    if "'" in argument and not re.search(r'["$`!\\]', argument):
+        return f'"{argument}"'
+    return shlex.quote(argument)
 
 
 def _hide_value(match: re.Match[str]) -> str:

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from dea.contracts.result import ToolResult
 from dea.contracts.session import RunEntry
-from dea.errors import StoreError
+from dea.errors import SessionError
 from dea.store.atomic import is_held
 
 _FILE = re.compile(r"((\d{3,})-([a-z_]+))\.json(\.begun)?")
@@ -90,5 +90,8 @@ def _matches(folder: Path) -> list[re.Match[str]]:
     except FileNotFoundError:
         return []
     except OSError as error:
-        raise StoreError(f"cannot read {folder}: {error.strerror}") from error
+        raise SessionError(
+            f"session {folder.parent.name} is unreadable: {folder} ({error.strerror})",
+            "Its other files are beside it; attach again for a new session",
+        ) from error
     return [match for name in names if (match := _FILE.fullmatch(name))]

@@ -1,5 +1,6 @@
 """One session on disk: its index, its runs and their results."""
 
+import contextlib
 import json
 import os
 from collections.abc import Callable, Iterable
@@ -10,7 +11,7 @@ from pydantic import ValidationError
 
 from dea.contracts.result import ToolResult
 from dea.contracts.session import RunEntry, Session, Spawned
-from dea.errors import SessionError
+from dea.errors import SessionError, StoreError
 from dea.store import hashes, runs
 from dea.store.atomic import hold, locked, make_folder, sweep, write_bytes, write_json
 from dea.store.runs import RunSlot
@@ -70,7 +71,8 @@ class StoredSession:
             self._running[slot.number] = hold(slot.mark(folder))
             if arguments:
                 known = self.load_private("arguments")
-                self.save_private("arguments", {**known, slot.run_id: arguments})
+                with contextlib.suppress(StoreError):  # on a full disk a command can still be ended
+                    self.save_private("arguments", {**known, slot.run_id: arguments})
         return slot
 
     def end_run(self, slot: RunSlot, result: ToolResult) -> None:

@@ -32,7 +32,8 @@ async def detach(_arguments: InSession, run: Run) -> None:
 
     session.change(edit)
     _prove_undone(run, ended)
-    run.limit(*(f"run {stem} was cut short: DEA was killed" for stem in session.interrupted()))
+    if cut := session.interrupted():
+        run.limit(f"DEA was killed during {len(cut)} of its runs: {', '.join(cut)}")
     await _write_report(session, run)
 
 

@@ -1,5 +1,6 @@
 """Secrets are hidden; what only looks like one is left, since it may be the evidence."""
 
+import shlex
 import string
 
 import pytest
@@ -122,6 +123,11 @@ def test_argv_is_judged_argument_by_argument() -> None:
         "'/srv/my app' --password <secret> TOKEN=<secret> "
         "-H 'Authorization: <authorization>' --token --dry-run app.py"
     )
+
+
+@given(st.lists(st.text(string.ascii_letters + " '\"$\\`!*", min_size=1)))
+def test_a_command_line_without_secrets_can_be_given_to_a_shell(argv: list[str]) -> None:
+    assert shlex.split(hide_in_argv(["app", *argv])) == ["app", *argv]
 
 
 NAMES = st.sampled_from(["password", "DB_PASSWORD", "api-key", "apiKey", "auth_token", "secret"])

@@ -98,6 +98,14 @@ def test_a_damaged_index_is_a_clear_error_and_hides_no_other_session(
     assert home.find(other.id).read().state == "attached"
 
 
+def test_a_session_without_its_runs_folder_says_so(session: StoredSession) -> None:
+    (session.folder / "runs").rmdir()
+    assert session.read().runs == []
+    (session.folder / "runs").touch()
+    with pytest.raises(SessionError, match=rf"session {session.id} is unreadable: .*/runs"):
+        session.read()
+
+
 @pytest.mark.parametrize("damage", [None, b"", b'{"ok": tru'])
 def test_a_damaged_run_is_a_clear_error_and_hides_no_other_run(
     session: StoredSession, finished: Finished, damage: bytes | None

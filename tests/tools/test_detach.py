@@ -103,7 +103,7 @@ async def test_runs_that_were_cut_short_are_said() -> None:
         session = (await call("attach", target=str(process.pid))).session_id
         (home.find(session).folder / "runs" / "002-profile_cpu.json.begun").touch()
         result = await call("detach", session_id=session)
-    assert result.limitations == ["run 002-profile_cpu was cut short: DEA was killed"]
+    assert result.limitations == ["DEA was killed during 1 of its runs: 002-profile_cpu"]
     assert result.run_id == "detach#1"
 
 
