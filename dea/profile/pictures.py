@@ -7,6 +7,7 @@ from dea.contracts.data import Frame, Stack, StackGroup, StackSummary
 from dea.contracts.evidence import Fact
 
 _STACKS, _GROUPS, _GROUP_TIDS = 40, 8, 16
+_WITHOUT_OWN = 8  # stacks with none of the user's own code, such as idle workers
 _INNERMOST, _OWN_BEYOND = 8, 6  # frames of a stack that are kept
 
 
@@ -19,7 +20,7 @@ class Picture:
 
 
 def stack_facts(pid: int, pictures: Sequence[Picture], file: str) -> Iterator[Fact]:
-    """A summary, then the stacks: first those in the user's own code, at most 40."""
+    """A summary, then the stacks that tell most."""
     groups = _groups(pictures)
     words = "thread" if len(pictures) == 1 else "threads"
     largest = groups[0] if groups else None
@@ -28,10 +29,18 @@ def stack_facts(pid: int, pictures: Sequence[Picture], file: str) -> Iterator[Fa
         told += f"; {largest.threads} are in {_place(largest.frames)}"
     summary = StackSummary(pid=pid, threads=len(pictures), groups=groups[:_GROUPS])
     yield Fact(summary, told, file)
-    ranking = sorted(pictures, key=lambda p: (not p.stack.on_cpu, not _has_own(p.stack.frames)))
-    for picture in ranking[:_STACKS]:
+    for picture in _chosen(pictures):
         stack = picture.stack.model_copy(update={"frames": _kept(picture.stack.frames)})
         yield Fact(stack, _told(picture.stack), file, picture.lines)
+
+
+def _chosen(pictures: Sequence[Picture]) -> list[Picture]:
+    """Threads that run, then those in the user's own code, then a few of the runtime's."""
+    running = [picture for picture in pictures if picture.stack.on_cpu]
+    waiting = [picture for picture in pictures if not picture.stack.on_cpu]
+    own = [picture for picture in waiting if _has_own(picture.stack.frames)]
+    rest = [picture for picture in waiting if not _has_own(picture.stack.frames)]
+    return [*running, *own, *rest[:_WITHOUT_OWN]][:_STACKS]
 
 
 def _groups(pictures: Sequence[Picture]) -> list[StackGroup]:

@@ -28,11 +28,13 @@ def test_threads_that_run_and_those_in_own_code_come_first() -> None:
 
 
 def test_many_threads_are_counted_though_not_all_are_listed() -> None:
-    found = [picture(n, WAIT) for n in range(1, 101)]
+    found = [picture(n, WAIT, *([LOOP] if n % 2 else [])) for n in range(1, 101)]
     summary, *stacks = (fact.data for fact in stack_facts(7, found, "f"))
     assert isinstance(summary, StackSummary)
-    assert summary.groups[0].threads == 100
+    assert [group.threads for group in summary.groups] == [50, 50]
     assert len(stacks) == 40
+    (_, *idle) = stack_facts(7, [picture(n, WAIT) for n in range(1, 101)], "f")
+    assert len(idle) == 8
 
 
 def test_of_a_deep_stack_own_frames_stay() -> None:
