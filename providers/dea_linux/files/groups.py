@@ -56,21 +56,31 @@ class Namer:
 
 
 def namer(pid: int, looks: Sequence[Look], peers: Mapping[int, Peer], details: Details) -> Namer:
-    kinds = {kind_of(link) for look in looks for link in look.links.values()}
+    links = {link for look in looks for link in look.links.values()}
+    kinds = [kind_of(link) for link in links]
     last = looks[-1].links
     directories = {last[fd] for owner, fd in details.directories if owner == pid and fd in last}
     return Namer(fold(kind.path for kind in kinds if kind.path), peers, frozenset(directories))
 
 
+def count(look: Look, namer: Namer) -> Counter[Alike]:
+    """How many there are of each group. Links are counted first: many are the same."""
+    found: Counter[Alike] = Counter()
+    for link, times in Counter(look.links.values()).items():
+        found[namer.name(link)] += times
+    return found
+
+
 def groups(pid: int, looks: Sequence[Look], namer: Namer, details: Details) -> Iterator[Fd]:
     """Every group that is open at the last look, with its count at each look."""
-    counts = [Counter(map(namer.name, look.links.values())) for look in looks]
+    counts = [count(look, namer) for look in looks]
     members: dict[Alike, list[int]] = defaultdict(list)
+    names = {link: namer.name(link) for link in set(looks[-1].links.values())}
     for fd, link in looks[-1].links.items():
-        members[namer.name(link)].append(fd)
+        members[names[link]].append(fd)
     for alike, fds in members.items():
         history = [
-            (look.at_s, float(count[alike])) for look, count in zip(looks, counts, strict=True)
+            (look.at_s, float(found[alike])) for look, found in zip(looks, counts, strict=True)
         ]
         sizes = [details.sizes[pid, fd] for fd in fds if (pid, fd) in details.sizes]
         yield Fd(

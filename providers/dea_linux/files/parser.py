@@ -11,7 +11,7 @@ from dea.contracts.scrub import one_line
 from dea.contracts.trend import metric_series
 from dea.errors import BackendError
 from dea_linux.files import peers
-from dea_linux.files.groups import Namer, groups, namer
+from dea_linux.files.groups import Alike, Namer, count, groups, namer
 from dea_linux.files.replay import Details, Look, Watched, read_changes, read_details
 
 _GROWN = 2  # more than this, to be shown of a descendant
@@ -39,7 +39,7 @@ def _shown(watched: Watched, target: int) -> list[int]:
     grown = {
         pid: len(looks[-1].links) - len(looks[0].links) for pid, looks in watched.looks.items()
     }
-    others = [pid for pid, count in grown.items() if pid != target and count > _GROWN]
+    others = [pid for pid, came in grown.items() if pid != target and came > _GROWN]
     return [target, *sorted(others, key=lambda pid: -grown[pid])]
 
 
@@ -64,10 +64,7 @@ def _of_process(
 
 
 def _summary(pid: int, looks: Sequence[Look], names: Namer, soft_limit: int | None) -> FdSummary:
-    first, last = (
-        Counter[str](names.name(link).type for link in look.links.values())
-        for look in (looks[0], looks[-1])
-    )
+    first, last = (_by_type(count(look, names)) for look in (looks[0], looks[-1]))
     change = {kind: last[kind] - first[kind] for kind in {*first, *last}}
     return FdSummary(
         pid=pid,
@@ -75,8 +72,15 @@ def _summary(pid: int, looks: Sequence[Look], names: Namer, soft_limit: int | No
         by_type=dict(last.most_common()),
         soft_limit=soft_limit,
         window_s=round(looks[-1].at_s - looks[0].at_s, 2),
-        added={kind: count for kind, count in sorted(change.items()) if count},
+        added={kind: number for kind, number in sorted(change.items()) if number},
     )
+
+
+def _by_type(found: Counter[Alike]) -> Counter[str]:
+    by_type: Counter[str] = Counter()
+    for alike, times in found.items():
+        by_type[alike.type] += times
+    return by_type
 
 
 def _telling(found: list[Fd]) -> list[Fd]:
@@ -89,12 +93,12 @@ def _telling(found: list[Fd]) -> list[Fd]:
 
 
 def _told_summary(summary: FdSummary) -> str:
-    kinds = ", ".join(f"{count} {kind}" for kind, count in summary.by_type.items())
+    kinds = ", ".join(f"{number} {kind}" for kind, number in summary.by_type.items())
     limit = "" if summary.soft_limit is None else f" of at most {summary.soft_limit}"
     text = f"process {summary.pid} has {summary.total} descriptors open{limit}: {kinds}"
     if not summary.window_s:
         return text
-    changes = ", ".join(f"{count:+d} {kind}" for kind, count in summary.added.items())
+    changes = ", ".join(f"{number:+d} {kind}" for kind, number in summary.added.items())
     return f"{text}; in {summary.window_s:.1f} s: {changes or 'no change'}"
 
 

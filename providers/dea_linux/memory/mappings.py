@@ -1,5 +1,6 @@
 """Which mappings hold anonymous memory: a condensed smaps, and what grew between two of them."""
 
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -13,9 +14,6 @@ class Mapping:
     end: int
     anon_bytes: int
     name: str  # "[heap]", "/usr/lib/x.so", "" for anonymous mappings
-
-    def overlaps(self, other: "Mapping") -> bool:
-        return self.begin < other.end and other.begin < self.end
 
 
 def condense(pid: int) -> str:
@@ -48,9 +46,14 @@ def growth(before: Iterable[Mapping], after: Iterable[Mapping]) -> Counter[str]:
     A mapping that was extended or merged is compared with all that it now covers.
     """
     old = sorted(before, key=lambda mapping: mapping.begin)
+    ends = [mapping.end for mapping in old]  # sorted too: mappings never overlap
     grown: Counter[str] = Counter()
     for mapping in after:
-        had = sum(m.anon_bytes for m in old if m.overlaps(mapping))
+        had = 0
+        at = bisect_right(ends, mapping.begin)
+        while at < len(old) and old[at].begin < mapping.end:
+            had += old[at].anon_bytes
+            at += 1
         name = mapping.name or f"anonymous mapping at {mapping.begin:#x}"
         grown[name] += mapping.anon_bytes - had
     return grown
