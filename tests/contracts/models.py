@@ -11,8 +11,12 @@ from dea.contracts.data import DATA_MODELS, Data
 from dea.contracts.evidence import Evidence
 from dea.contracts.scrub import SAFE_INTEGER, clean_text
 
-CLEAN_TEXT = st.text(max_size=12).filter(lambda text: clean_text(text) == text)
 FLOATS = st.floats(-1e15, 1e15)
+
+
+def clean(min_size: int = 0) -> st.SearchStrategy[str]:
+    """Text that leaves DEA as it is."""
+    return st.text(min_size=min_size, max_size=12).map(clean_text)
 
 
 def instances(model: type[BaseModel]) -> st.SearchStrategy[Any]:
@@ -26,11 +30,11 @@ def instances(model: type[BaseModel]) -> st.SearchStrategy[Any]:
 def evidence_of(model: type[Data]) -> st.SearchStrategy[Evidence]:
     return st.builds(
         Evidence,
-        id=CLEAN_TEXT.filter(bool),
+        id=clean(1),
         kind=st.just(model.kind),
-        summary=CLEAN_TEXT.filter(bool),
+        summary=clean(1),
         data=instances(model),
-        artifact=st.none() | CLEAN_TEXT,
+        artifact=st.none() | clean(),
         lines=st.none() | st.tuples(st.integers(1, 9), st.integers(9, 99)),
     )
 
@@ -53,7 +57,7 @@ def _value(kind: Any, limits: list[Any]) -> st.SearchStrategy[Any]:
         least = _limit(limits, "min_length", 0)
         return st.lists(_value(get_args(kind)[0], []), min_size=least, max_size=least + 2)
     if get_origin(kind) is dict:
-        return st.dictionaries(CLEAN_TEXT, _value(get_args(kind)[1], []), max_size=2)
+        return st.dictionaries(clean(), _value(get_args(kind)[1], []), max_size=2)
     return _scalar(kind, limits)
 
 
@@ -68,8 +72,7 @@ def _scalar(kind: Any, limits: list[Any]) -> st.SearchStrategy[Any]:
     if kind is float:
         return FLOATS
     if kind is str:
-        least = _limit(limits, "min_length", 0)
-        return CLEAN_TEXT.filter(lambda text: len(text) >= least)
+        return clean(_limit(limits, "min_length", 0))
     if isinstance(kind, type) and issubclass(kind, BaseModel):
         return instances(kind)
     raise NotImplementedError(f"no strategy for {kind}")
