@@ -23,9 +23,12 @@ class Share:
     backends: Sequence[Backend]
 
 
-async def observe_each(run: Run, request: Request) -> None:
-    """Look at all processes of the request, side by side. Raises when none could be looked at."""
-    shares = list(_shares(run, request))
+async def observe_each(run: Run, request: Request, serving: str = "") -> None:
+    """Look at all processes of the request, side by side. Raises when none could be looked at.
+
+    `serving`: what the backends shall serve, by default the tool itself.
+    """
+    shares = list(_shares(run, request, serving or run.tool))
     failures: list[DeaError] = []
 
     async def look(share: Share) -> None:
@@ -42,7 +45,7 @@ async def observe_each(run: Run, request: Request) -> None:
     run.limit(*(f"not all processes could be looked at: {failure}" for failure in failures))
 
 
-def _shares(run: Run, request: Request) -> Iterator[Share]:
+def _shares(run: Run, request: Request, serving: str) -> Iterator[Share]:
     """One share per preferred backend; no two shares may ever use the same one."""
     pids: dict[str, list[int]] = {}
     usable: dict[str, tuple[Runtime | None, Sequence[Backend]]] = {}
@@ -51,7 +54,7 @@ def _shares(run: Run, request: Request) -> Iterator[Share]:
         runtime = request.target.runtime if pid == request.target.pid else detect_runtime(pid)
         try:
             target = request.target.model_copy(update={"runtime": runtime})
-            choice = registry.choose(run.tool, target, host())
+            choice = registry.choose(serving, target, host())
         except BackendError as error:
             refused.append(error)
             continue

@@ -51,14 +51,14 @@ class Dump(LinuxBackend):
 
 
 async def _dump(pid: int, instruments: Instruments) -> dict[int, int]:
-    """Saves the stacks and returns the kernel's ids of threads that py-spy does not give."""
+    """Saves the stacks and returns the ids of threads that py-spy names by something else."""
     argv = ["py-spy", "dump", "-p", str(pid), "--nonblocking", "--json", "--full-filenames"]
     result = await _repeated(argv, instruments)
     if result.returncode != 0:
         raise refusal(result, pid)
     instruments.save(dump_parser.stacks_file(pid), result.stdout, "json")
     instruments.save(dump_parser.states_file(pid), read_states(pid))
-    return native_ids(pid, dump_parser.handles(result.stdout))
+    return native_ids(pid, dump_parser.thread_names(result.stdout))
 
 
 async def _repeated(argv: Sequence[str], instruments: Instruments) -> ProgramResult:

@@ -23,11 +23,10 @@ def states_file(pid: int) -> str:
     return f"threads.{pid}.txt"
 
 
-def handles(dump: bytes) -> list[int]:
-    """pthread handles of threads whose id py-spy does not know: up to Python 3.10."""
+def thread_names(dump: bytes) -> list[int]:
+    """What py-spy names each thread by: up to Python 3.10 only by its pthread handle."""
     try:
-        threads = json.loads(dump)
-        return [t["thread_id"] for t in threads if not t["os_thread_id"]]
+        return [thread["os_thread_id"] or thread["thread_id"] for thread in json.loads(dump)]
     except (ValueError, KeyError, TypeError):
         return []  # the parser will say so
 
@@ -54,17 +53,18 @@ def _process(observation: Observation, pid: int) -> Iterator[Fact]:
 def _picture(
     thread: dict[str, Any], pid: int, states: dict[int, str], ids: dict[int, int]
 ) -> Picture:
-    known = thread["os_thread_id"]  # without it py-spy cannot tell either whether the thread runs
-    tid = known or ids.get(thread["thread_id"], 0)
-    frames = [python_frame(f["name"], f["filename"], f["line"]) for f in thread["frames"]]
+    name: int = thread["os_thread_id"] or thread["thread_id"]
+    tid = max(ids.get(name, name), 0)
+    # Where py-spy does not know the kernel's id it cannot tell either whether the thread runs.
     running = None if tid not in states else states[tid] == "R"
+    frames = [python_frame(f["name"], f["filename"], f["line"]) for f in thread["frames"]]
     stack = Stack(
         pid=pid,
         tid=tid,
         thread=said(thread["thread_name"] or "", 60) or ("main" if tid == pid else "thread"),
         frames=list(without_comprehensions(frames)),
         state=states.get(tid),
-        on_cpu=bool(thread["active"]) if known else running,
+        on_cpu=running if name in ids else bool(thread["active"]),
         holds_gil=bool(thread["owns_gil"]),
     )
     return Picture(stack)

@@ -1,13 +1,15 @@
-"""Which thread of the kernel a pthread handle belongs to.
+"""Which thread of the kernel py-spy means, where it does not name it by the id that we see.
 
-Up to Python 3.10 an interpreter does not know the kernel's ids of its threads, so py-spy names each
-by its pthread handle: the address of a structure of the C library that holds the id somewhere.
+Up to Python 3.10 an interpreter does not know the kernel's ids of its threads: each is named by its
+pthread handle, the address of a structure of the C library that holds the id somewhere. And in a
+container a thread has an id of its own there. In both cases py-spy takes waiting threads for running.
 """
 
 import os
 import struct
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from dea.profile.clocks import CpuUse
 from dea.profile.stacks import Sampled
@@ -15,16 +17,31 @@ from dea.profile.stacks import Sampled
 _HIGHEST_TID = 2**22  # PID_MAX_LIMIT of the kernel; handles are addresses far above
 _SEARCHED_BYTES = 2048  # of the structure; glibc has the id at 720, musl at 48
 
+Ids = Iterable[Sequence[int]]  # (pid, what py-spy names the thread by, tid)
 
-def native_ids(pid: int, handles: Iterable[int]) -> dict[int, int]:
-    """The tid of each handle that could be found out."""
-    try:
-        tids = {int(name) for name in os.listdir(f"/proc/{pid}/task")}
-        with open(f"/proc/{pid}/mem", "rb", buffering=0) as memory:
-            heads = {handle: _head(memory.fileno(), handle) for handle in handles}
-    except OSError:
+
+def find_native_ids(stacks: Iterable[Sampled]) -> list[list[int]]:
+    """`[pid, name, tid]` of each thread that the stacks do not name by its tid."""
+    names: dict[int, set[int]] = {}
+    for stack in stacks:
+        if stack.tid is not None:
+            names.setdefault(stack.pid, set()).add(stack.tid)
+    return [
+        [pid, name, tid]
+        for pid, found in names.items()
+        for name, tid in native_ids(pid, found).items()
+    ]
+
+
+def native_ids(pid: int, names: Iterable[int]) -> dict[int, int]:
+    """The tid of each thread that is named by something else; -1 when it cannot be found out."""
+    ours = _tids_by_inner_id(pid)
+    names = set(names)
+    handles = {name for name in names if name > _HIGHEST_TID}
+    if not handles and all(inner == outer for inner, outer in ours.items()):
         return {}
-    return best_match({handle: head for handle, head in heads.items() if head}, tids)
+    inner = best_match(_heads(pid, handles), set(ours)) if handles else {}
+    return {name: ours.get(inner.get(name, name), -1) for name in names}
 
 
 def best_match(heads: dict[int, bytes], tids: set[int]) -> dict[int, int]:
@@ -42,64 +59,66 @@ def best_match(heads: dict[int, bytes], tids: set[int]) -> dict[int, int]:
     return best
 
 
-def _head(memory: int, handle: int) -> bytes:
-    """Empty when the thread has ended and its stack is gone."""
-    try:
-        return os.pread(memory, _SEARCHED_BYTES, handle)
-    except (OSError, OverflowError):
-        return b""
-
-
-def is_handle(tid: int | None) -> bool:
-    return tid is not None and tid > _HIGHEST_TID
-
-
-def find_native_ids(stacks: Iterable[Sampled]) -> list[list[int]]:
-    """`[pid, handle, tid]` of each thread that the stacks name by its handle."""
-    handles: dict[int, set[int]] = {}
+def with_native_ids(stacks: Sequence[Sampled], ids: Ids) -> list[Sampled]:
+    """The stacks with the ids that we see, None where it is not known."""
+    known = {(pid, name): tid for pid, name, tid in ids}
+    renamed: list[Sampled] = []
     for stack in stacks:
-        if stack.tid is not None and is_handle(stack.tid):
-            handles.setdefault(stack.pid, set()).add(stack.tid)
-    return [
-        [pid, handle, tid]
-        for pid, found in handles.items()
-        for handle, tid in native_ids(pid, found).items()
-    ]
-
-
-def with_native_ids(stacks: Sequence[Sampled], ids: Iterable[Sequence[int]]) -> list[Sampled]:
-    """The stacks with the kernel's ids, None where it is not known."""
-    known = {(pid, handle): tid for pid, handle, tid in ids}
-    return [
-        replace(stack, tid=known.get((stack.pid, stack.tid or 0)))
-        if is_handle(stack.tid)
-        else stack
-        for stack in stacks
-    ]
+        tid = known.get((stack.pid, stack.tid or 0), stack.tid)
+        renamed.append(replace(stack, tid=None if tid == -1 else tid))
+    return renamed
 
 
 def while_on_cpu(
-    stacks: Sequence[Sampled], ids: Iterable[Sequence[int]], uses: Iterable[CpuUse], rate_hz: int
+    stacks: Sequence[Sampled], ids: Ids, uses: Iterable[CpuUse], rate_hz: int
 ) -> list[Sampled]:
-    """The same, with only as many samples of a thread as it can have had on the CPU.
+    """The same, with only as many samples of such a thread as it can have had on the CPU.
 
-    Without the kernel's id py-spy cannot tell whether a thread runs, and takes most for running.
     Threads that nothing is known of are left out.
     """
+    unsure = {(pid, name) for pid, name, _ in ids}
     most = {
         (use.pid, thread.tid): round((thread.share + thread.wait_share) * use.window_s * rate_hz)
         for use in uses
         for thread in use.threads
     }
-    seen: dict[tuple[int, int | None], int] = {}
     renamed = with_native_ids(stacks, ids)
+    seen: dict[tuple[int, int | None], int] = {}
     for stack in renamed:
         seen[stack.pid, stack.tid] = seen.get((stack.pid, stack.tid), 0) + stack.samples
     kept: list[Sampled] = []
     for old, new in zip(stacks, renamed, strict=True):
-        if not is_handle(old.tid):
+        if (old.pid, old.tid) not in unsure:
             kept.append(new)
         elif new.tid is not None:
             part = min(1.0, most.get((new.pid, new.tid), 0) / seen[new.pid, new.tid])
             kept.append(replace(new, samples=round(new.samples * part)))
     return [stack for stack in kept if stack.samples > 0]
+
+
+def _tids_by_inner_id(pid: int) -> dict[int, int]:
+    """Of each thread the id in its own pid namespace, and that in ours: NSpid, see proc(5)."""
+    found: dict[int, int] = {}
+    try:
+        for task in Path(f"/proc/{pid}/task").iterdir():
+            for line in (task / "status").read_text(errors="replace").splitlines():
+                if line.startswith("NSpid:"):
+                    found[int(line.split()[-1])] = int(task.name)
+    except OSError:
+        return found
+    return found
+
+
+def _heads(pid: int, handles: Iterable[int]) -> dict[int, bytes]:
+    """The beginning of each structure; none of a thread that has ended and whose stack is gone."""
+    heads: dict[int, bytes] = {}
+    try:
+        with open(f"/proc/{pid}/mem", "rb", buffering=0) as memory:
+            for handle in handles:
+                try:
+                    heads[handle] = os.pread(memory.fileno(), _SEARCHED_BYTES, handle)
+                except (OSError, OverflowError):
+                    continue
+    except OSError:
+        return {}
+    return heads

@@ -82,7 +82,7 @@ def _limitations(observation: Observation, stacks: Sequence[Sampled]) -> Iterato
         yield f"only process {noted['root_pid']}, the busiest, was sampled, not {noted['left_out']} others"
     if noted["native_ids"]:
         yield (
-            "this Python does not know its threads' ids, so waiting at a line counts as running "
-            "it as far as the thread's CPU time allows"
+            "py-spy cannot tell here which threads wait (an old Python, or a container), so waiting "
+            "at a line counts as running it as far as the thread's CPU time allows"
         )
     yield from unreadable(stacks)

@@ -1,8 +1,12 @@
-"""Kernel ids of threads that py-spy names by their pthread handle (up to Python 3.10)."""
+"""Ids of threads that py-spy names by something else: old Pythons and containers."""
 
 import os
 import struct
+import subprocess
 import threading
+
+import psutil
+import pytest
 
 from dea.contracts.data import Frame
 from dea.profile.clocks import CpuUse, ThreadUse
@@ -33,8 +37,30 @@ def test_threads_of_this_very_process() -> None:
 
 def test_a_handle_of_a_thread_that_ended_is_left_out() -> None:
     here = threading.get_ident()
-    assert native_ids(os.getpid(), [here, 0x10]) == {here: threading.get_native_id()}
-    assert native_ids(2**22 + 1, [here]) == {}
+    gone = 0x10_0000_0000
+    assert native_ids(os.getpid(), [here, gone]) == {here: threading.get_native_id(), gone: -1}
+    assert native_ids(2**22 + 1, [here]) == {here: -1}
+
+
+def test_where_threads_are_named_by_their_ids_nothing_is_to_be_done() -> None:
+    assert native_ids(os.getpid(), [threading.get_native_id()]) == {}
+
+
+@pytest.mark.needs("unshare")
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root makes a pid namespace")
+def test_a_thread_in_a_container_has_another_id_there() -> None:
+    script = "echo; exec sleep 60"
+    outer = subprocess.Popen(
+        ["unshare", "--pid", "--fork", "--kill-child", "sh", "-c", script], stdout=subprocess.PIPE
+    )
+    try:
+        assert outer.stdout
+        outer.stdout.readline()
+        (inner,) = psutil.Process(outer.pid).children()
+        assert native_ids(inner.pid, [1, 2]) == {1: inner.pid, 2: -1}
+    finally:
+        outer.kill()
+        outer.communicate()
 
 
 def test_the_place_where_most_have_an_id_of_their_own_is_taken() -> None:
@@ -52,7 +78,8 @@ IDS = [[7, A, 7], [7, B, 8]]
 
 def test_ids_take_the_place_of_handles() -> None:
     stacks = [stack(A, 1, 5), stack(0x7F0000000000, 2, 5), stack(9, 3, 5)]
-    assert [found.tid for found in with_native_ids(stacks, IDS)] == [7, None, 9]
+    ids = [*IDS, [7, 0x7F0000000000, -1]]
+    assert [found.tid for found in with_native_ids(stacks, ids)] == [7, None, 9]
 
 
 def test_a_thread_that_waited_has_no_samples_on_the_cpu() -> None:
@@ -63,4 +90,4 @@ def test_a_thread_that_waited_has_no_samples_on_the_cpu() -> None:
 
 
 def test_threads_that_nothing_is_known_of_are_left_out() -> None:
-    assert while_on_cpu([stack(A, 1, 80)], [], [], rate_hz=100) == []
+    assert while_on_cpu([stack(A, 1, 80)], [[7, A, -1]], [], rate_hz=100) == []
