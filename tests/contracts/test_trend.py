@@ -18,17 +18,19 @@ levels = st.floats(1 * MIB, 4096 * MIB)
 
 
 def sampled(window_s: float, value: Callable[[float], float], every_s: float = 0.1) -> list[Point]:
-    """Samples at about equal distances, as a busy host lets them come."""
-    jitter = random.Random(int(window_s))
-    times = [i * every_s + jitter.random() * 0.02 for i in range(round(window_s / every_s) + 1)]
-    return [(at, value(at)) for at in times]
+    """Samples at uneven distances, so that they are never in step with what they watch."""
+    chance, at_s, points = random.Random(int(window_s)), 0.0, list[Point]()
+    while at_s < window_s:
+        points.append((at_s, value(at_s)))
+        at_s += every_s * chance.uniform(0.5, 1.5)
+    return points
 
 
 @given(windows_s, levels, st.floats(0.2, 500))
 def test_a_straight_line_grows_at_its_rate(window_s: float, level: float, rate: float) -> None:
     found = trend(sampled(window_s, lambda t: level + rate * MIB * t), GRAIN)
     assert found.shape == "growing"
-    assert found.slope_per_s == pytest.approx(rate * MIB, rel=0.02)
+    assert found.slope_per_s == pytest.approx(rate * MIB, rel=0.05)
     assert found.low_per_s <= rate * MIB <= found.high_per_s
     assert found.high_per_s - found.low_per_s < 0.4 * rate * MIB
 
