@@ -25,23 +25,23 @@ def parse_growth(observation: Observation, file: str) -> Parsed:
     looks, failures = records_of(records, "look"), records_of(records, "failure")
     if failures:
         raise BackendError(f"could not look: {clean(failures[0].record.get('reason'), 300)}")
-    if len(looks) < 2:
+    if len(looks) < 2 or not records_of(records, "end"):
         raise BackendError(f"no two looks in {file}: {clean(bad[0] if bad else 'it ends early')}")
-    facts = [_summary(looks[0], looks[-1], file)]
-    window_s = float(observation.facts.get("duration_s", looks[-1].record["at_s"]))
-    facts += retainers(records, window_s, file)
+    facts = [_summary(looks, file)]
+    facts += retainers(records, file)
     facts += _notes(records, bad, file)
     return Parsed(facts, [*_LIMITATIONS, *_limits(records)])
 
 
-def _summary(first: Numbered, second: Numbered, file: str) -> Fact:
+def _summary(looks: list[Numbered], file: str) -> Fact:
+    first, second = looks[0], looks[-1]
     before: dict[str, int] = first.record["types"]
     now: dict[str, int] = second.record["types"]
     # A type that only one look lists was rare in the other.
     added = {name: count - before[name] for name, count in now.items() if name in before}
     changed = sorted(added.items(), key=lambda item: -abs(item[1]))[:_MOST_ADDED_TYPES]
     window_s = round(second.record["at_s"] - first.record["at_s"], 2)
-    held = [hold for look in (first, second) for hold in look.record["held_s"]]
+    held = [hold for look in looks for hold in look.record["held_s"]]
     data = HeapSummary(
         objects=second.record["objects"],
         bytes=second.record["copied_bytes"],

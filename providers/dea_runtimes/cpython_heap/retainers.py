@@ -15,7 +15,10 @@ _LEAST_ADDED = 16
 _LEAST_ADDED_BYTES = 16 << 10
 _KEPT_SHARE = 0.5  # of the growth to its peak that must still be there at the end
 MOST_RETAINERS = 8
+_LEAST_LATE = 3
+_KEPT_PACE = 0.3  # of the pace at first that must be kept to the end
 _MOST_CLASSES = 4
+_UNCOLLECTED = "cycles that nobody frees: automatic garbage collection is off (inferred)"
 _LEAST_SHOWN_BYTES = 100 << 10
 
 
@@ -42,25 +45,44 @@ class Grown:
         return self.records[0].record
 
 
-def retainers(records: list[Numbered], window_s: float, file: str) -> Iterator[Fact]:
+def retainers(records: list[Numbered], file: str) -> Iterator[Fact]:
+    (end,) = records_of(records, "end")
+    window_s = round(float(end.record["window_s"]), 1)
+    collector_off = any(n.record["collector"] == "off" for n in records_of(records, "target"))
     groups: dict[str, list[Numbered]] = defaultdict(list)
     for number, numbered in enumerate(records_of(records, "container")):
         if numbered.record.get("bound") is None and still_grown(numbered.record):
             key = json.dumps([numbered.record["type"], numbered.steps() or number])
             groups[key].append(numbered)
-    looks = records_of(records, "look")
-    looks_s = round(looks[-1].record["at_s"] - looks[0].record["at_s"], 2)
+    looks = [look.record["at_s"] for look in records_of(records, "look")]
+    looks_s = round(looks[-1] - looks[0], 2)
     grown = [_grown(group, window_s) for group in groups.values()]
-    grown += [_spread(numbered, looks_s) for numbered in records_of(records, "spread")]
+    grown += [_spread(one, looks_s) for one in records_of(records, "spread") if _rises(one, looks)]
     grown.sort(key=lambda one: (not is_own_path(one.records[0].steps()), -one.weight))
     for one in grown[:MOST_RETAINERS]:
         yield _container_fact(one, file)
-    for numbered in records_of(records, "class")[:_MOST_CLASSES]:
-        yield _class_fact(numbered, looks_s, file)
-    calls = records_of(records, "suspended")
-    calls.sort(key=lambda n: n.record["before"] - n.record["now"])
+    addresses = {n.record["address"] for group in groups.values() for n in group}
+    classes = [
+        one
+        for one in records_of(records, "class")
+        if one.record["holder"] in addresses or (not one.record["holder"] and _rises(one, looks))
+    ]
+    for numbered in classes[:_MOST_CLASSES]:
+        yield _class_fact(numbered, looks_s, collector_off, file)
+    calls = [one for one in records_of(records, "suspended") if _rises(one, looks)]
     for numbered in calls[:_MOST_CLASSES]:
         yield _suspended_fact(numbered, looks_s, file)
+
+
+def _rises(numbered: Numbered, looks: list[float]) -> bool:
+    """Whether it went on growing between the later looks about as fast as before."""
+    counts: list[int] = numbered.record["counts"]
+    if len(counts) < 3 or len(looks) < 3:
+        return False
+    early, late = counts[1] - counts[0], counts[2] - counts[1]
+    fast = early / max(0.001, looks[1] - looks[0])
+    still = late / max(0.001, looks[2] - looks[1])
+    return early + late >= _LEAST_ADDED and late >= _LEAST_LATE and still >= _KEPT_PACE * fast
 
 
 def still_grown(record: Record) -> bool:
@@ -77,8 +99,8 @@ def _grown(group: list[Numbered], window_s: float) -> Grown:
 
 
 def _spread(numbered: Numbered, window_s: float) -> Grown:
-    length, added = numbered.record["length"], numbered.record["added"]
-    return Grown([numbered], length - added, length, window_s)
+    share, counts = numbered.record["share"], numbered.record["counts"]
+    return Grown([numbered], round(counts[0] * share), round(counts[-1] * share), window_s)
 
 
 def _container_fact(one: Grown, file: str) -> Fact:
@@ -117,32 +139,35 @@ def _bytes_now(one: Grown) -> int | None:
     return sum(known) * one.now // max(1, length) if len(known) == len(sizes) else None
 
 
-def _class_fact(numbered: Numbered, window_s: float, file: str) -> Fact:
-    record, steps = numbered.record, numbered.steps()
+def _class_fact(numbered: Numbered, window_s: float, collector_off: bool, file: str) -> Fact:
+    record, steps, counts = numbered.record, numbered.steps(), numbered.record["counts"]
     name, path = clean(record["type"], 80), path_of(steps)
-    if path and record["held"]:
+    if path and record["holder"]:
         path = f"items of {path}"
+    if not path and collector_off:
+        path = _UNCOLLECTED
     sites = _sites(record)
     data = HeapRetainer(
         type=name,
         path=path,
-        count=record["now"],
-        added=record["now"] - record["before"],
+        count=counts[-1],
+        added=counts[-1] - counts[0],
         window_s=window_s,
         own=is_own_path([record, *steps]),
         sites=sites,
     )
     return Fact(
         data,
-        f"instances of {name} grew from {record['before']:,} to {record['now']:,} in "
-        f"{window_s:.1f} s{f'; {path}' if path else ''}{_said(sites, 'made (inferred)')}",
+        f"instances of {name} grew from {counts[0]:,} to {counts[-1]:,} in {window_s:g} s"
+        f"{f'; {path}' if path else ''}{_said(sites, 'made (inferred)')}",
         file,
         (numbered.line, numbered.line),
     )
 
 
 def _suspended_fact(numbered: Numbered, window_s: float, file: str) -> Fact:
-    record, own = numbered.record, is_own_path([numbered.record])
+    record, counts = numbered.record, numbered.record["counts"]
+    own = is_own_path([record])
     frame = Frame(
         function=clean(str(record["function"]).replace("<locals>.", ""), 80),
         file=clean(record["file"], 200),
@@ -150,18 +175,18 @@ def _suspended_fact(numbered: Numbered, window_s: float, file: str) -> Fact:
         own=own,
     )
     data = HeapRetainer(
-        type=clean(record["type"], 80),
+        type=clean(record["kind"], 80),
         path=f"unfinished calls of {frame.place()}",
-        count=record["now"],
-        added=record["now"] - record["before"],
+        count=counts[-1],
+        added=counts[-1] - counts[0],
         window_s=window_s,
         own=own,
         sites=[frame],
     )
     return Fact(
         data,
-        f"{data.type}s of {frame.place()} that have not ended grew from {record['before']:,} to "
-        f"{record['now']:,} in {window_s:.1f} s",
+        f"{data.type}s of {frame.place()} that have not ended grew from {counts[0]:,} to "
+        f"{counts[-1]:,} in {window_s:g} s",
         file,
         (numbered.line, numbered.line),
     )

@@ -1,9 +1,10 @@
 """Looks twice and tells which containers and classes grew, and where they hang."""
 
 import time
+from collections.abc import Callable
 from typing import Any
 
-from dea_runtimes.cpython_heap.reader.account import Account, Record
+from dea_runtimes.cpython_heap.reader.account import Account, Record, Told
 from dea_runtimes.cpython_heap.reader.image import find_image
 from dea_runtimes.cpython_heap.reader.interpreter import Interpreter, find_interpreter
 from dea_runtimes.cpython_heap.reader.look import Look, take_look
@@ -23,7 +24,9 @@ _BYTES_PER_ITEM = 1024  # so many bytes added to a buffer count as one item
 _MOST_TYPES = 400
 
 
-def observe_growth(pid: int, duration_s: float, limit_bytes: int, record: Record) -> None:
+def observe_growth(
+    pid: int, duration_s: float, limit_bytes: int, record: Callable[[Record], None]
+) -> None:
     """Record what was seen, one JSON object at a time. Raises CannotLookError."""
     memory = Memory(pid)
     image = find_image(memory)
@@ -33,24 +36,69 @@ def observe_growth(pid: int, duration_s: float, limit_bytes: int, record: Record
             "record": "target",
             "version": ".".join(map(str, image.version)),
             "image": image.path,
+            "collector": interpreter.collector,
             "notes": interpreter.notes,
         }
     )
-    began = time.monotonic()
-    watch = Watch(memory)
-    first = take_look(interpreter, limit_bytes, began)
-    record(_look_record(interpreter, first))
-    lengths = {address: length for address, _, length, _ in first.census.containers()}
-    _watch_longest(watch, first)
-    first.snapshot.close()
-    _poll_until(watch, began, _SECOND_LOOK_AT * duration_s)
-    second = take_look(interpreter, limit_bytes, began)
-    record(_look_record(interpreter, second))
-    grown = _grown(second, lengths, watch)
-    _poll_until(watch, began, duration_s)
-    spread = find_spread(second, lengths, _LEAST_ADDED)
-    Account(interpreter, second, record).tell(first, grown, spread)
-    record({"record": "end", "window_s": round(duration_s, 3)})
+    _Window(interpreter, duration_s, limit_bytes, record).observe()
+
+
+class _Window:
+    """Two looks, the containers that grew watched until the end, and a third look if needed."""
+
+    def __init__(
+        self,
+        interpreter: Interpreter,
+        duration_s: float,
+        limit_bytes: int,
+        record: Callable[[Record], None],
+    ) -> None:
+        self._interpreter, self._record = interpreter, record
+        self._duration_s, self._limit_bytes = duration_s, limit_bytes
+        self._watch = Watch(interpreter.objects.memory)
+        self._began = time.monotonic()
+
+    def observe(self) -> None:
+        first = self._look()
+        lengths = {address: length for address, _, length, _ in first.census.containers()}
+        _watch_longest(self._watch, first)
+        first.snapshot.close()
+        self._poll_until(_SECOND_LOOK_AT * self._duration_s)
+        second = self._look()
+        grown = _grown(second, lengths, self._watch)
+        spread = find_spread(second, lengths, _LEAST_ADDED)
+        told = list(Account(self._interpreter, first, second).tell(grown, spread))
+        second.snapshot.close()
+        watched_s = self._poll_until(self._duration_s)
+        self._recount(told)
+        for one in told:
+            if one.watched:
+                one.record.update(points=one.watched.thinned(), gone=one.watched.gone)
+            self._record(one.record)
+        self._record({"record": "end", "window_s": round(watched_s, 3)})
+
+    def _look(self) -> Look:
+        look = take_look(self._interpreter, self._limit_bytes, self._began)
+        self._record(_look_record(self._interpreter, look))
+        return look
+
+    def _recount(self, told: list[Told]) -> None:
+        """Hold the target once more only if something can be told in no other way."""
+        if any(one.recount for one in told):
+            third = self._look()
+            for one in told:
+                if one.recount:
+                    one.record["counts"].append(one.recount(third))
+
+    def _poll_until(self, end_s: float) -> float:
+        """Read the watched lengths until then, once at least; the second of the last reading."""
+        while True:
+            left = self._began + end_s - time.monotonic()
+            time.sleep(max(0.0, min(_POLL_S, left)))
+            now_s = time.monotonic() - self._began
+            self._watch.poll(now_s)
+            if now_s >= end_s:
+                return now_s
 
 
 def _look_record(interpreter: Interpreter, look: Look) -> dict[str, Any]:
@@ -70,12 +118,6 @@ def _look_record(interpreter: Interpreter, look: Look) -> dict[str, Any]:
 def _watch_longest(watch: Watch, look: Look) -> None:
     longest = sorted(look.census.containers(), key=lambda found: -found[2])[:_MOST_WATCHED]
     watch.begin(((address, info, length) for address, info, length, _ in longest), look.at_s)
-
-
-def _poll_until(watch: Watch, began: float, end_s: float) -> None:
-    while (left := began + end_s - time.monotonic()) > 0:
-        time.sleep(min(_POLL_S, left))
-        watch.poll(time.monotonic() - began)
 
 
 def _grown(look: Look, before: dict[int, int], watch: Watch) -> list[Watched]:

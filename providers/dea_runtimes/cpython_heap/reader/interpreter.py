@@ -11,6 +11,7 @@ from dea_runtimes.cpython_heap.reader.offsets import offsets_of, published
 
 _SEARCHED_BYTES = 16384
 _HEAD_BYTES = 24  # two links, threshold, count
+_ENABLED_BEFORE = 12
 _COLLECTING_AT = 96  # behind the permanent generation's head and three statistics
 _MOST_INTERPRETERS = 1000
 _TRIES = 100
@@ -40,12 +41,17 @@ _TYPE_NAMES = {
 
 @dataclass
 class Interpreter:
-    """The main interpreter of a target. `generations` is the head of its first list of objects."""
+    """The main interpreter of a target.
+
+    `generations` is the head of its first list of objects; `collector` is "on" or "off", or
+    "unknown".
+    """
 
     objects: Objects
     address: int
     modules: int
     generations: int
+    collector: str
     notes: list[str]
 
     def heads(self) -> list[int]:
@@ -80,9 +86,11 @@ def find_interpreter(memory: Memory, image: Image) -> Interpreter:
         base = image.runtime if image.minor == 8 else address
         name = "runtime.generations" if image.minor == 8 else "interpreter.generations"
         generations = _find_generations(objects, base, base + offsets[name], notes)
+        enabled = memory.i32(base + offsets[name] - _ENABLED_BEFORE)
     except TornError as error:
         raise CannotLookError(f"its interpreter is not laid out as expected ({error})") from None
-    return Interpreter(objects, address, modules, generations, notes)
+    collector = {0: "off", 1: "on"}.get(enabled, "unknown")
+    return Interpreter(objects, address, modules, generations, collector, notes)
 
 
 def require_types(objects: Objects) -> None:

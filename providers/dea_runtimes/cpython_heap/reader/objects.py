@@ -107,6 +107,12 @@ class Objects:
         """A dict whose keys are names."""
         return [(self.text(key), value) for key, value in self.items(dictionary, limit)]
 
+    def key_names(self, keys: int) -> list[str]:
+        """All names in a key table, in order."""
+        at, count, words = self._key_table(keys)
+        table = self.memory.u64s(at, count * words)
+        return [self.text(key) if key else "" for key in table[words - 2 :: words]]
+
     def entries(self, keys: int, values: int, limit: int = _MOST_ENTRIES) -> list[tuple[int, int]]:
         """Entries of a key table; `values`, when set, is where its values lie instead."""
         at, count, words = self._key_table(keys)

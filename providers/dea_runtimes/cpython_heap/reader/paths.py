@@ -3,7 +3,7 @@
 import time
 from collections import deque
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from dea_runtimes.cpython_heap.reader.code import code_place, frame_code, frame_locals, frames
 from dea_runtimes.cpython_heap.reader.failures import TornError
@@ -26,11 +26,10 @@ _LEAVES = frozenset((
 _SKIPPED_GLOBALS = frozenset(("__builtins__", "__spec__", "__loader__"))
 # First a walk that sees little of each container; only if it misses something, one that sees most.
 _ROUNDS = ((300, 300_000), (200_000, 1_500_000))
-_LIMIT_S = 6.0
+_LIMIT_S = 8.0  # of CPU time
 
 
-@dataclass(frozen=True)
-class Origin:
+class Origin(NamedTuple):
     """How an object was reached. A root has no parent: a module, or a frame."""
 
     role: str
@@ -50,29 +49,44 @@ class Walk:
         self._leaf_types: dict[int, bool] = {}
         self.origins: dict[int, Origin] = {}
         self.unreadable = 0
+        self._missing: set[int] = set()
 
     def run(self, targets: Collection[int], most: int, until: float) -> None:
         """Walk until all targets were reached, `most` objects were, or the time is over."""
-        missing = set(targets)
+        self._missing = set(targets)
         for reference, owner in self._roots():
-            self._reach(reference, owner, missing)
-        while missing and self._todo and len(self.origins) < most:
-            address = self._todo.popleft()
-            try:
-                if not self._is_leaf(self._objects.type_of(address)):
-                    for reference in self._reader.of(address):
-                        self._reach(reference, address, missing)
-            except TornError:
-                self.unreadable += 1
-            if not len(self._todo) & 1023 and time.monotonic() > until:
+            self._reach(reference.role, reference.name, reference.target, owner)
+        while self._missing and self._todo and len(self.origins) < most:
+            self._follow(self._todo.popleft())
+            if not len(self._todo) & 1023 and time.process_time() > until:
                 return
 
-    def _reach(self, reference: Reference, owner: int, missing: set[int]) -> None:
-        target = reference.target
-        if target and target not in self.origins:
-            self.origins[target] = Origin(reference.role, reference.name, owner)
+    def _follow(self, address: int) -> None:
+        try:
+            info = self._objects.info_of(address)
+            for item in self._reader.items(address, info):
+                self._reach("item", "", item, address)
+            for role, name, target in self._reader.named(address, info):
+                self._reach(role, name, target, address)
+        except TornError:
+            self.unreadable += 1
+
+    def _reach(self, role: str, name: str, target: int, owner: int) -> None:
+        if not target or target in self.origins:
+            return
+        try:
+            leaf = self._is_leaf(self._objects.memory.u64(target + 8))
+        except TornError:
+            self.unreadable += 1
+            return
+        wanted = target in self._missing
+        if leaf and not wanted:
+            return
+        self.origins[target] = Origin(role, name, owner)
+        if wanted:
+            self._missing.discard(target)
+        if not leaf:
             self._todo.append(target)
-            missing.discard(target)
 
     def _is_leaf(self, type_address: int) -> bool:
         found = self._leaf_types.get(type_address)
@@ -108,11 +122,11 @@ def find_paths(
     hoped_for: Collection[int],
 ) -> Walk:
     """The last walk made. What is hoped for is not worth a walk that sees most."""
-    until = time.monotonic() + _LIMIT_S
+    until = time.process_time() + _LIMIT_S
     (fan_out, most), (wide_fan_out, wide_most) = _ROUNDS
     walk = Walk(interpreter, objects, modules, fan_out)
     walk.run({*targets, *hoped_for}, most, until)
-    if any(target not in walk.origins for target in targets) and time.monotonic() < until:
+    if any(target not in walk.origins for target in targets) and time.process_time() < until:
         walk = Walk(interpreter, objects, modules, wide_fan_out)
         walk.run(targets, wide_most, until)
     return walk

@@ -39,6 +39,7 @@ class ReferenceReader:
     def __init__(self, objects: Objects, fan_out: int) -> None:
         self.objects, self.fan_out = objects, fan_out
         self._slots: dict[int, list[tuple[str, int]]] = {}
+        self._names: dict[int, list[str]] = {}
         by_name: dict[str, Callable[[int], References]] = {
             "Function": self._function,
             "Cell": lambda a: [Reference("cell", "", objects.memory.u64(a + 16))],
@@ -51,40 +52,45 @@ class ReferenceReader:
         self._by_type = {objects.types[name]: reader for name, reader in by_name.items()}
 
     def of(self, address: int) -> References:
-        """References of one object. Raises TornError when it cannot be read."""
+        """All references of one object. Raises TornError when it cannot be read."""
         info = self.objects.info_of(address)
+        yield from (Reference("item", "", item) for item in self.items(address, info) if item)
+        yield from self.named(address, info)
+
+    def items(self, address: int, info: TypeInfo) -> Iterable[int]:
+        """What a container holds; some places may be empty (0)."""
+        memory, most = self.objects.memory, self.fan_out
+        match info.kind:
+            case "dict":
+                return [value for _, value in self.objects.items(address, most)]
+            case "list":
+                count, at = memory.u64s(address + 16, 2)
+                return memory.u64s(at, min(count, most))
+            case "tuple":
+                return tuple_items(self.objects, address, most)
+            case "set":
+                slots = min(memory.u64(address + 32) + 1, most)
+                return memory.u64s(memory.u64(address + 40), 2 * slots)[::2]
+            case "deque":
+                return self._deque(address)
+            case "ring":
+                at, capacity = memory.u64s(address + 40, 2)
+                return memory.u64s(at, min(capacity, most))
+            case _:
+                return ()
+
+    def named(self, address: int, info: TypeInfo) -> References:
+        """What an object refers to by a name, or in a role of its own."""
         special = self._by_type.get(info.address)
         if special is not None:
             return special(address)
         if info.kind == "type":
             return self._class(address)
-        found = list(self._items(address, info))
+        found = self._native(address, info) if not info.kind else []
         if info.is_heap_type or info.dict_offset:
-            found += [Reference("attribute", n, v) for n, v in self.attributes(address, info)]
+            attributes = self.attributes(address, info)
+            found += [Reference("attribute", name, value) for name, value in attributes]
         return found
-
-    def _items(self, address: int, info: TypeInfo) -> References:
-        memory, most = self.objects.memory, self.fan_out
-        values: Iterable[int] = ()
-        match info.kind:
-            case "dict":
-                values = [value for _, value in self.objects.items(address, most)]
-            case "list":
-                count, at = memory.u64s(address + 16, 2)
-                values = memory.u64s(at, min(count, most))
-            case "tuple":
-                values = tuple_items(self.objects, address, most)
-            case "set":
-                slots = min(memory.u64(address + 32) + 1, most)
-                values = memory.u64s(memory.u64(address + 40), 2 * slots)[::2]
-            case "deque":
-                values = self._deque(address)
-            case "ring":
-                at, capacity = memory.u64s(address + 40, 2)
-                values = memory.u64s(at, min(capacity, most))
-            case _:
-                return self._native(address, info)
-        return [Reference("item", "", value) for value in values if value]
 
     def _deque(self, address: int) -> list[int]:
         memory = self.objects.memory
@@ -97,7 +103,7 @@ class ReferenceReader:
             block, index, left = memory.u64(block + 8 + 8 * _DEQUE_BLOCK), 0, left - count
         return found
 
-    def _native(self, address: int, info: TypeInfo) -> References:
+    def _native(self, address: int, info: TypeInfo) -> list[Reference]:
         """Types written in C that hold Python objects in fields of their own."""
         memory = self.objects.memory
         if info.name == "functools.partial":
@@ -147,15 +153,15 @@ class ReferenceReader:
 
     def attributes(self, address: int, info: TypeInfo) -> list[tuple[str, int]]:
         """Attributes of an instance: of its __dict__, also where it has none yet, and __slots__."""
-        objects, memory = self.objects, self.objects.memory
-        found = [(objects.text(key), value) for key, value in self._instance_dict(address, info)]
+        memory = self.objects.memory
+        found = list(self._instance_dict(address, info))
         return found + [(name, memory.u64(address + at)) for name, at in self._members(info)]
 
-    def _instance_dict(self, address: int, info: TypeInfo) -> list[tuple[int, int]]:
+    def _instance_dict(self, address: int, info: TypeInfo) -> Iterable[tuple[str, int]]:
         objects, memory = self.objects, self.objects.memory
         if objects.minor < 11 or not info.flags & MANAGED_DICT:
             held = memory.u64(address + info.dict_offset) if info.dict_offset > 0 else 0
-            return objects.items(held, _MOST_ATTRIBUTES) if held else []
+            return objects.named(held, _MOST_ATTRIBUTES) if held else []
         held, values = memory.u64(address - 24), 0
         if objects.minor == 11:
             values = memory.u64(address - 32)
@@ -165,9 +171,18 @@ class ReferenceReader:
             used = memory.u8(address + info.size_bytes + 3)  # the values are still valid
             values = address + info.size_bytes if used else 0
         if values:
-            keys = memory.u64(info.address + objects.offsets["heaptype.keys"])
-            return objects.entries(keys, values + objects.offsets["values.items"])
-        return objects.items(held, _MOST_ATTRIBUTES) if held else []
+            names = self._shared_names(info)
+            slots = memory.u64s(values + objects.offsets["values.items"], len(names))
+            return [(name, value) for name, value in zip(names, slots, strict=True) if value]
+        return objects.named(held, _MOST_ATTRIBUTES) if held else []
+
+    def _shared_names(self, info: TypeInfo) -> list[str]:
+        """Names of the attributes that instances without a dict of their own have, in order."""
+        found = self._names.get(info.address)
+        if found is None:
+            keys = self.objects.memory.u64(info.address + self.objects.offsets["heaptype.keys"])
+            found = self._names[info.address] = self.objects.key_names(keys)
+        return found
 
     def _members(self, info: TypeInfo) -> list[tuple[str, int]]:
         """Names and places of a type's __slots__, those of its bases included."""

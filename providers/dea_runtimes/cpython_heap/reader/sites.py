@@ -47,12 +47,12 @@ class SiteFinder:
     def constructions(self, class_name: str) -> list[Site]:
         """Lines that make an instance of a class."""
         name = class_name.rpartition(".")[2]
-        found: list[Site] = []
+        found: dict[tuple[str, int], Site] = {}
         for file in self._mentioning(name):
             for function, node in self._nodes(file):
                 if isinstance(node, ast.Call) and _called(node) == name:
-                    found.append(self._site(function, file, node.lineno))
-        return found[:_MOST_SITES]
+                    found[file, node.lineno] = self._site(function, file, node.lineno)
+        return list(found.values())[:_MOST_SITES]
 
     def _for_step(self, step: Step) -> list[Site]:
         name, file, line = step["name"], step["file"], step["line"]

@@ -16,25 +16,32 @@ _SAMPLES = 32
 
 @dataclass(frozen=True)
 class Spread:
-    """`added` is the net change of all `containers` together; `samples` are a few of them."""
+    """Containers that each grew a little: their types by address, and all their items together."""
 
-    containers: int
-    length: int
-    added: int
+    members: dict[int, int]
+    before: int
+    now: int
     samples: list[int]
-    types: dict[int, int]
 
     def groups(self, steps: StepReader) -> dict[int, tuple[list[Step], float]]:
         """By type: where most of the samples hang, and which share of them does."""
         found: dict[int, tuple[list[Step], float]] = {}
         ways = {sample: steps.steps(sample) for sample in self.samples}
-        keys = Counter((self.types[sample], _key(way)) for sample, way in ways.items() if way)
+        keys = Counter((self.members[sample], _key(way)) for sample, way in ways.items() if way)
         for (type_address, key), count in keys.most_common():
             share = count / len(self.samples)
             if share >= _LEAST_SAMPLE_SHARE and type_address not in found:
                 way = next(way for way in ways.values() if way and _key(way) == key)
                 found[type_address] = way, share
         return found
+
+    def recount(self, look: Look) -> int:
+        """How many items the same containers have in a later look."""
+        return sum(
+            length
+            for address, info, length, _ in look.census.containers()
+            if self.members.get(address) == info.address
+        )
 
 
 def _key(way: list[Step]) -> str:
@@ -43,8 +50,9 @@ def _key(way: list[Step]) -> str:
 
 def find_spread(look: Look, before: dict[int, int], least_each: int) -> Spread | None:
     """Containers that each grew by less than `least_each`; None when that comes to little."""
-    gross = net = length = 0
-    grew: dict[int, int] = {}
+    gross = net = 0
+    lengths: dict[int, int] = {}
+    members: dict[int, int] = {}
     for address, info, now, alive in look.census.containers():
         added = now - before.get(address, now)
         if not alive or not added or abs(added) >= least_each or info.kind in BYTE_KINDS:
@@ -52,9 +60,10 @@ def find_spread(look: Look, before: dict[int, int], least_each: int) -> Spread |
         net += added
         if added > 0:
             gross += added
-            length += now
-            grew[address] = info.address
-    if len(grew) < _LEAST_CONTAINERS or net < max(_LEAST_ADDED, _LEAST_NET_SHARE * gross):
+            lengths[address] = now
+            members[address] = info.address
+    if len(members) < _LEAST_CONTAINERS or net < max(_LEAST_ADDED, _LEAST_NET_SHARE * gross):
         return None
-    samples = list(grew)[:: max(1, len(grew) // _SAMPLES)][:_SAMPLES]
-    return Spread(len(grew), length, net, samples, {s: grew[s] for s in samples})
+    samples = list(members)[:: max(1, len(members) // _SAMPLES)][:_SAMPLES]
+    now = sum(lengths.values())
+    return Spread(members, now - gross, now, samples)

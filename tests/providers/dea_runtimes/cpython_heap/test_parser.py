@@ -13,23 +13,32 @@ from dea_runtimes.cpython_heap.backend import RECORDS, CPythonHeapGrowth
 from tests.providers.observing import recorded
 
 BACKEND = CPythonHeapGrowth()
-LOOKS: list[dict[str, Any]] = [
-    {"record": "look", "at_s": 0.0, "held_s": [0.01], "copied_bytes": 1, "objects": 9, "types": {}},
-    {"record": "look", "at_s": 2.0, "held_s": [0.02], "copied_bytes": 1, "objects": 9, "types": {}},
-]
 CACHE = {"role": "global", "name": "CACHE", "of": "app", "file": "/srv/app.py", "line": 0}
 
 
 def container(*lengths: int, **other: Any) -> dict[str, Any]:
     points = [(float(at_s), length) for at_s, length in enumerate(lengths)]
     known: dict[str, Any] = {"type": "list", "kind": "list", "gone": False, "steps": [CACHE]}
+    known |= {"address": "0x20"}
     known |= {"points": points, "length": lengths[-1], "bytes": None, "bound": None}
     return {"record": "container", **known, **other}
 
 
-def observation(*records: dict[str, Any]) -> Observation:
-    raw = "".join(json.dumps(record) + "\n" for record in [*LOOKS, *records]).encode()
-    return Observation(BACKEND.name, BACKEND.tool, 7, {RECORDS: raw}, {"duration_s": 3.0})
+def look(at_s: float) -> dict[str, Any]:
+    counted: dict[str, Any] = {"copied_bytes": 1, "objects": 9, "types": {}}
+    return {"record": "look", "at_s": at_s, "held_s": [0.01], **counted}
+
+
+def counted(*counts: int, **other: Any) -> dict[str, Any]:
+    known = {"record": "class", "type": "app.Session", "file": "/srv/app.py", "holder": None}
+    return {**known, "counts": counts, "steps": [], "sites": [], **other}
+
+
+def observation(*records: dict[str, Any], collector: str = "on") -> Observation:
+    target = {"record": "target", "collector": collector}
+    every = [target, look(0.0), look(1.0), look(3.0), *records, {"record": "end", "window_s": 3.0}]
+    raw = "".join(json.dumps(record) + "\n" for record in every).encode()
+    return Observation(BACKEND.name, BACKEND.tool, 7, {RECORDS: raw}, {})
 
 
 def retainers(seen: Observation) -> list[HeapRetainer]:
@@ -42,7 +51,7 @@ def test_recorded_growth() -> None:
     summary = parsed.facts[0].data
     assert isinstance(summary, HeapSummary)
     assert summary.added["growing.Session"] > 50
-    assert summary.window_s == pytest.approx(1.2, abs=0.2)
+    assert summary.window_s == pytest.approx(2.0, abs=0.2)
     found = {data.path: data for data in retainers(seen)}
     listed = found["module global growing.LISTED"]
     assert (listed.type, listed.own, listed.window_s) == ("list", True, 2.0)
@@ -87,7 +96,56 @@ def test_containers_at_one_place_are_one() -> None:
     (fact,) = BACKEND.parse(observation(*many)).facts[1:]
     assert isinstance(fact.data, HeapRetainer)
     assert (fact.data.path, fact.data.added) == ("inside module global app.CACHE", 150)
-    assert fact.lines == (3, 5)
+    assert fact.lines == (5, 7)
+
+
+@pytest.mark.parametrize(
+    ("counts", "told"),
+    [
+        ((100, 130, 190), True),
+        ((100, 130), False),  # two counts cannot tell growth from a busy moment
+        ((100, 900, 900), False),  # it stopped
+        ((100, 900, 910), False),
+        ((100, 900, 300), False),
+        ((100, 105, 112), False),
+    ],
+)
+def test_instances_must_grow_to_the_end(counts: tuple[int, ...], told: bool) -> None:
+    assert [data.added for data in retainers(observation(counted(*counts)))] == [90] * told
+
+
+def test_instances_in_a_growing_container_hang_there() -> None:
+    held = counted(100, 160, holder="0x10", steps=[CACHE])
+    grows = retainers(observation(container(100, 190, address="0x10"), held))
+    assert [data.path for data in grows] == [
+        "module global app.CACHE",
+        "items of module global app.CACHE",
+    ]
+    assert retainers(observation(container(100, 100, address="0x10"), held)) == []
+
+
+def test_cycles_are_told_where_the_collector_is_off() -> None:
+    (data,) = retainers(observation(counted(100, 130, 190), collector="off"))
+    assert "automatic garbage collection is off" in data.path
+
+
+def test_growth_spread_thinly_must_go_on() -> None:
+    spread = {"record": "spread", "type": "list", "containers": 50, "share": 0.5, "length": 450}
+    spread |= {"bytes": None, "steps": [CACHE], "sites": []}
+    (data,) = retainers(observation({**spread, "counts": [800, 900, 1100]}))
+    assert (data.count, data.added) == (550, 150)
+    assert retainers(observation({**spread, "counts": [800, 900, 890]})) == []
+
+
+def test_calls_that_do_not_end() -> None:
+    calls: dict[str, Any] = {
+        "record": "suspended",
+        "kind": "coroutine",
+        "function": "serve.<locals>.wait",
+    }
+    calls |= {"file": "/srv/app.py", "line": 12, "counts": [10, 40, 100]}
+    (data,) = retainers(observation(calls))
+    assert (data.type, data.path) == ("coroutine", "unfinished calls of serve.wait app.py:12")
 
 
 def test_names_from_the_target_are_cleaned() -> None:
@@ -115,7 +173,7 @@ def test_a_bad_line_is_told_and_the_rest_is_kept() -> None:
     [
         (b"", "it ends early"),
         (b"nonsense\n", "nonsense"),
-        (json.dumps(LOOKS[0]).encode(), "it ends early"),
+        (b'{"record": "look"}', "it ends early"),
         (b'{"record": "failure", "reason": "its heap is too large"}', "its heap is too large"),
     ],
 )
