@@ -29,11 +29,20 @@ class Wire(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
     nullable: ClassVar[frozenset[str]] = frozenset()
+    terse: ClassVar[bool] = False  # an optional list or dict that is empty is left out too
 
     @model_serializer(mode="wrap")
     def _leave_out_unset(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
         fields: dict[str, Any] = handler(self)
-        return {k: v for k, v in fields.items() if v is not None or k in self.nullable}
+        return {k: v for k, v in fields.items() if self._is_said(k, v)}
+
+    def _is_said(self, name: str, value: Any) -> bool:
+        if value is None:
+            return name in self.nullable
+        unsaid = (
+            self.terse and value in ([], {}) and not type(self).model_fields[name].is_required()
+        )
+        return not unsaid
 
     def to_wire(self) -> dict[str, Any]:
         """The JSON object as it leaves DEA: scrubbed, without unset fields."""

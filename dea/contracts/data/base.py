@@ -34,7 +34,13 @@ EvidenceKind = Literal[
 ]
 
 
-class Data(Wire):
+class Terse(Wire):
+    """Base of what evidence data is made of: every byte of it is read by an agent."""
+
+    terse: ClassVar[bool] = True
+
+
+class Data(Terse):
     """Base of all evidence data."""
 
     kind: ClassVar[EvidenceKind]

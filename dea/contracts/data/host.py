@@ -2,9 +2,8 @@
 
 from typing import ClassVar, Literal
 
-from dea.contracts.data.base import Data, EvidenceKind
+from dea.contracts.data.base import Data, EvidenceKind, Terse
 from dea.contracts.readiness import Readiness
-from dea.contracts.wire import Wire
 
 
 class Process(Data):
@@ -32,7 +31,7 @@ class Process(Data):
     orphaned: bool | None = None  # whoever started it has ended
 
 
-class ProcessRow(Wire):
+class ProcessRow(Terse):
     """A process as one row of a list."""
 
     pid: int
@@ -104,6 +103,7 @@ class ReadinessData(Readiness, Data):
     """What can be observed on this host."""
 
     kind: ClassVar[EvidenceKind] = "readiness"
+    terse: ClassVar[bool] = False  # the contract of Readiness asks for its lists
 
 
 class Note(Data):

@@ -2,11 +2,10 @@
 
 from typing import ClassVar, Literal
 
-from dea.contracts.data.base import Data, EvidenceKind
+from dea.contracts.data.base import Data, EvidenceKind, Terse
 from dea.contracts.data.causes import Cause
 from dea.contracts.data.sockets import SocketRole
 from dea.contracts.data.stacks import Frame
-from dea.contracts.wire import Wire
 
 FdType = Literal[
     "file", "directory", "device", "pipe", "socket", "eventfd", "epoll", "inotify", "memfd", "other"
@@ -48,7 +47,7 @@ class FdSummary(Data):
     added: dict[str, int] = {}  # by type, net change over the window
 
 
-class Part(Wire):
+class Part(Terse):
     """One cause's share of a thread's wall time.
 
     For connections to others that it waits on: `sent_bytes` and `received_bytes` moved in the

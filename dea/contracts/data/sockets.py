@@ -2,13 +2,12 @@
 
 from typing import ClassVar, Literal
 
-from dea.contracts.data.base import Data, EvidenceKind
-from dea.contracts.wire import Wire
+from dea.contracts.data.base import Data, EvidenceKind, Terse
 
 SocketRole = Literal["listen", "inbound", "outbound", "unconnected", "unknown"]
 
 
-class SocketChange(Wire):
+class SocketChange(Terse):
     """What happened on one socket between two looks."""
 
     window_s: float

@@ -2,11 +2,10 @@
 
 from typing import ClassVar, Literal
 
-from dea.contracts.data.base import Data, EvidenceKind
-from dea.contracts.wire import Wire
+from dea.contracts.data.base import Data, EvidenceKind, Terse
 
 
-class Frame(Wire):
+class Frame(Terse):
     """One function on a stack. `own`: the user's code, not a library or the runtime."""
 
     function: str
@@ -39,7 +38,7 @@ class Stack(Data):
     holds_gil: bool | None = None
 
 
-class StackGroup(Wire):
+class StackGroup(Terse):
     """Threads that share one stack, innermost frame first."""
 
     threads: int
