@@ -4,12 +4,13 @@ from collections.abc import Iterator
 
 from dea.contracts.data import Cause, Cgroup, Metric
 from dea.contracts.finding import Severity
-from dea.rules.draft import Draft, Facts
+from dea.rules.draft import Cited, Draft, Facts
 from dea.rules.thread_view import RUNNING, ThreadTime, View, read_threads
 from dea.rules.waiting_groups import MOST, MUCH, Waiting, waits
 
 _DISK = 0.4  # of a thread's wall time
 _FAULTS = _THROTTLED = 0.2
+_ALL = 0.9  # of a quota
 _BUSY_HOST = 0.85
 _OTHERS = 0.3  # of all CPUs
 _BUSY_NEIGHBOUR = 0.2  # of one
@@ -62,28 +63,39 @@ def page_faults(facts: Facts) -> Iterator[Draft]:
 
 
 def throttling(facts: Facts) -> Iterator[Draft]:
-    """Threads that have used up the CPU quota of their cgroup."""
+    """Threads that have used up the CPU quota of their cgroup.
+
+    When the quota is used up, time in the run queue does not slow them further: it counts too.
+    """
     view = read_threads(facts)
-    worst = _worst(view, "throttled")
-    if worst is None or worst.share("throttled") < _THROTTLED:
-        return
-    share = worst.share("throttled")
     groups = [group for group in facts.of(Cgroup) if (group.data.throttled_s or 0) > 0]
+    binding = _uses_all_of(groups, view)
+    worst = _worst(view, "throttled")
+    if worst is None or worst.share("throttled") < (_THROTTLED / 2 if binding else _THROTTLED):
+        return
+    share = worst.share("throttled", "runnable") if binding else worst.share("throttled")
     limits = ", ".join(
         f"cgroup {group.data.path}"
         + (f" allows {group.data.cpu_limit_cores:g} CPUs" if group.data.cpu_limit_cores else "")
         for group in groups[:2]
     )
+    place = worst.hottest
     yield Draft(
         severity="high" if share >= MOST else "warn",
-        summary=f"{worst.title} of pid {worst.pid} is kept from running up to {share:.0%} of the time by its "
-        f"CPU quota ({limits or 'cgroup not known'})",
-        evidence_ids=[worst.id, *(group.id for group in groups)],
+        summary=f"{worst.title} of pid {worst.pid} is kept from running up to {share:.0%} of the time "
+        f"by its CPU quota ({limits or 'cgroup not known'}){f', mostly at {place.text}' if place else ''}",
+        evidence_ids=[worst.id, *(group.id for group in groups), *([place.id] if place else [])],
         confidence="observed",
         detail="It could use more CPU than its cgroup allows: raise the quota or do less work.",
         weight=share,
         next=("profile_cpu",),
     )
+
+
+def _uses_all_of(groups: list[Cited[Cgroup]], view: View) -> bool:
+    used = sum(thread.share(*RUNNING) for thread in view.threads)
+    limits = [group.data.cpu_limit_cores for group in groups if group.data.cpu_limit_cores]
+    return any(used >= _ALL * limit for limit in limits)
 
 
 def starvation(facts: Facts) -> Iterator[Draft]:
@@ -94,6 +106,8 @@ def starvation(facts: Facts) -> Iterator[Draft]:
     if worst is None or host is None or host.data.shares.get("busy", 0.0) < _BUSY_HOST:
         return
     share = worst.share("runnable")
+    if _uses_all_of([group for group in facts.of(Cgroup) if group.data.throttled_s], view):
+        return
     if share < MUCH or share + worst.share(*RUNNING) < 0.5:
         return
     place = worst.hottest

@@ -53,7 +53,8 @@ def _slow_answers(waiting: Waiting, view: View) -> Draft:
     if part.cause == "poll":
         each_s = 2 * (part.unanswered_s or 0.0)  # seen at a random moment, half of it has passed
     blame, ids = _blame(waiting, view)
-    passes_on = any(_asks_others(pid, view) for pid in waiting.peers)
+    others = [pid for pid in waiting.peers if pid != waiting.thread.pid]
+    passes_on = any(_asks_others(pid, view) for pid in others)
     severity = waiting.severity(view)
     return Draft(
         severity="warn" if severity == "high" and passes_on else severity,

@@ -198,6 +198,15 @@ FAULTS: dict[str, tuple[list[Data], str, list[str]]] = {
         "warn",
         ["60%", "/app", "0.3 CPUs"],
     ),
+    "throttled on a busy host": (
+        [
+            thread(part("throttled", 0.3), part("runnable", 0.4), part("cpu_user", 0.3)),
+            Cgroup(path="/app", version=2, cpu_limit_cores=0.3, throttled_s=2.4),
+            BUSY_HOST,
+        ],
+        "high",
+        ["70%", "/app"],
+    ),
     "starved": (
         [
             thread(part("runnable", 0.6), part("cpu_user", 0.4)),

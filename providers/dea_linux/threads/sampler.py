@@ -93,6 +93,7 @@ class Sampler:
                 self._discover()
                 discover_s = began_s + _DISCOVER_S
             self._look()
+            cost_s = time.thread_time() - cpu_before_s
             if began_s >= peers_s:
                 self._find_peers()
                 self._look()
@@ -101,7 +102,7 @@ class Sampler:
             now_s = time.monotonic()
             if now_s >= end_s:
                 break
-            pause_s = max(1 / self._rate_hz(), (time.thread_time() - cpu_before_s) / _COST_LIMIT)
+            pause_s = max(1 / self._rate_hz(), cost_s / _COST_LIMIT)
             next_s = max(next_s + pause_s, now_s)
             self.stop.wait(min(next_s, end_s) - now_s)
 

@@ -15,6 +15,8 @@ _EVERY_S, _SOON_S = 0.2, 0.04  # soon: when a socket is new, since it may be clo
 _COST_LIMIT = 0.02  # of a CPU, so a host with many sockets is asked less often
 _MOST_SOCKETS = 128
 _LISTEN = 10
+# Sockets in TIME_WAIT and half-open ones belong to no process, and there can be very many.
+_HELD_STATES = netlink.ALL_STATES & ~(1 << 3 | 1 << 6 | 1 << 12)
 _MAPPED = bytes(10) + b"\xff\xff"
 
 
@@ -95,7 +97,7 @@ class SocketLog:
             self.records.append({"at_ms": at_ms, "family": family, "netlink": raw})
 
     def _dump_inet(self) -> bytes:
-        return netlink.dump_inet(netns_pid=self._namespace())
+        return netlink.dump_inet(_HELD_STATES, netns_pid=self._namespace())
 
     def _namespace(self) -> int | None:
         """The pid to enter a namespace by, None when it is our own."""

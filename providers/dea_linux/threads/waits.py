@@ -170,7 +170,9 @@ def _by_function(look: Look) -> Wait | None:
     for word, cause in _BY_FUNCTION:
         if word in look.wchan:
             return Wait(cause, object=f"in the kernel at {look.wchan}")
-    return Wait("disk" if look.state == "D" else "other", object=look.wchan or "unreadable")
+    if look.state == "D":
+        return Wait("disk")
+    return Wait("other", object=look.wchan) if look.wchan else Wait("unattributed")
 
 
 def _outside_of_calls(look: Look) -> Wait | None:
