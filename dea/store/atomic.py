@@ -14,6 +14,8 @@ from dea.errors import StoreError
 
 _ELSEWHERE = "Free some space or set DEA_HOME elsewhere"
 _LEFTOVER_AFTER_S = 60.0
+_LOCK_LIMIT_S = 10.0
+_LOCK_POLL_S = 0.002
 
 
 def make_folder(path: Path) -> Path:
@@ -61,14 +63,33 @@ def write_raw(path: Path, data: bytes) -> None:
 
 @contextlib.contextmanager
 def locked(folder: Path) -> Generator[None]:
-    """Hold the folder's lock, also against other processes. Released by the kernel if we die."""
+    """Hold the folder's lock, also against other processes. Released by the kernel if we die.
+
+    Raises StoreError when another process keeps it, which only one that is stopped does.
+    """
     with _explained(folder):
         descriptor = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        _lock(descriptor, folder)
         yield
     finally:
         os.close(descriptor)
+
+
+def _lock(descriptor: int, folder: Path) -> None:
+    until = time.monotonic() + _LOCK_LIMIT_S
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            if time.monotonic() > until:
+                raise StoreError(
+                    f"another process keeps {folder} locked",
+                    "Continue or end the `dea` that is stopped in the middle of a write",
+                ) from error
+            time.sleep(_LOCK_POLL_S)
+        else:
+            return
 
 
 def hold(path: Path) -> int:

@@ -15,7 +15,7 @@ import pytest
 from dea.contracts.session import Session
 from dea.errors import StoreError
 from dea.store import home
-from dea.store.atomic import sweep
+from dea.store.atomic import locked, sweep
 from dea.store.session import StoredSession
 from tests.store.conftest import TARGET, Finished
 
@@ -92,6 +92,15 @@ def test_a_killed_run_is_reported_and_a_running_one_is_not(session: StoredSessio
     assert session.interrupted() == ["001-trace_syscalls"]
     os.close(reader)
     os.close(writer)
+
+
+def test_a_writer_that_is_stopped_does_not_stop_the_others_forever(
+    session: StoredSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dea.store.atomic._LOCK_LIMIT_S", 0.05)
+    with locked(session.folder), pytest.raises(StoreError, match="keeps .* locked.*is stopped"):
+        session.begin_run("attach")
+    assert session.begin_run("attach").number == 1
 
 
 def test_half_written_files_of_killed_writers_are_swept(session: StoredSession) -> None:
