@@ -1,6 +1,7 @@
 """Ends a command: prints a result for people or machines, and says with the exit code how it went."""
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -85,7 +86,7 @@ def report_of(result: ToolResult, *, is_written: bool) -> Path | None:
 
 def print_json(value: Any) -> None:
     """One JSON document, in characters that any terminal or pipe takes."""
-    say(json.dumps(value, indent=2) + "\n")
+    say(json.dumps(value, indent=2 if sys.stdout.isatty() else None) + "\n")
 
 
 def failed(tool: str, error: DeaError | str) -> ToolResult:

@@ -39,7 +39,9 @@ class Attach(Arguments):
     ]
     kind: Annotated[
         TargetKind | None,
-        Field(description="Defaults to auto-detect: numeric → pid, else name, else container"),
+        Field(
+            description="Defaults to auto-detect: numeric → pid, else a running process of that name, else a command line"
+        ),
     ] = None
 
 

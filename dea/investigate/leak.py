@@ -1,7 +1,5 @@
-"""Leak: what grows and how fast, from cheap samples; then, if something grows, what holds it."""
+"""Leak: what grows and how fast, from cheap samples, and what holds it; then who holds the rest."""
 
-from dea.contracts.data import MetricSeries
-from dea.contracts.evidence import Evidence
 from dea.investigate.inquiry import Inquiry
 from dea.rules import growth, sockets
 
@@ -14,18 +12,9 @@ async def investigate_leak(inquiry: Inquiry) -> None:
     await inquiry.side_by_side(
         ("snapshot_memory", {"window_s": window_s}),
         ("inspect_files", {"window_s": window_s}),
-        ("profile_cpu", {"duration_s": max(1, window_s)}),
+        ("profile_cpu", {"duration_s": window_s}),
         ("inspect_sockets", {}),
     )
-    if _memory_grows(inquiry.evidence) and inquiry.target.runtime in ("native", "go", "unknown"):
-        await inquiry.observe("snapshot_memory.sites", duration_s=min(window_s, 5))
+    if (inquiry.duration_s or 0) > _LONGEST_WINDOW_S:
+        inquiry.limit(f"the target was watched for {_LONGEST_WINDOW_S} s, the longest window")
     inquiry.judge(growth.RULES, sockets.RULES)
-
-
-def _memory_grows(evidence: list[Evidence]) -> bool:
-    return any(
-        isinstance(item.data, MetricSeries)
-        and item.data.name in ("anon_bytes", "rss_bytes", "heap_bytes")
-        and item.data.shape == "growing"
-        for item in evidence
-    )

@@ -49,6 +49,11 @@ def pid_by_name(name: str) -> int:
     )
 
 
+def is_running(name: str) -> bool:
+    """Whether some process is called so."""
+    return any(_is_called(pid, name) for pid in _all_pids())
+
+
 def command_line(pid: int) -> str:
     """argv as one line, secrets replaced; empty when it cannot be read."""
     return one_line(hide_in_argv([arg for arg in _argv(pid) if arg]), 300)

@@ -4,7 +4,9 @@ import os
 import pwd
 import re
 import shlex
+import shutil
 from pathlib import Path
+from typing import Literal
 
 from dea.contracts.scrub import one_line
 from dea.contracts.secrets import hide_secrets
@@ -12,10 +14,10 @@ from dea.contracts.target import Target
 from dea.errors import TargetError
 from dea.process import identity
 from dea.targets.family import descendants
-from dea.targets.names import command_line, pid_by_name
+from dea.targets.names import command_line, is_running, pid_by_name
 from dea.targets.runtime import detect_runtime
 
-__all__ = ["command_line", "describe", "parse_command", "refresh", "resolve_process"]
+__all__ = ["command_line", "describe", "meant_kind", "parse_command", "refresh", "resolve_process"]
 
 _KERNEL_THREAD = 0x00200000  # PF_KTHREAD, include/linux/sched.h
 _NUMBER = re.compile(r"-?[0-9]{1,18}")
@@ -28,6 +30,18 @@ def resolve_process(text: str) -> Target:
         raise TargetError("no target was named", "Give a pid or a process name; see `dea ps`")
     pid = int(text) if _NUMBER.fullmatch(text) else pid_by_name(text)
     return describe(pid, one_line(hide_secrets(text)))
+
+
+def meant_kind(text: str) -> Literal["pid", "command"]:
+    """What a target of no stated kind is: a process, unless it is a command line that can be run.
+
+    One bare word is never launched: it is more likely the misspelt name of a process.
+    """
+    words = text.split()
+    is_line = len(words) > 1 or "/" in text
+    if not is_line or shutil.which(words[0]) is None:
+        return "pid"
+    return "pid" if is_running(text.strip()) else "command"
 
 
 def describe(pid: int, text: str | None = None) -> Target:

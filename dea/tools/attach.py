@@ -12,18 +12,19 @@ from dea.process import identity
 from dea.process.launch import Launched, launch
 from dea.store import home
 from dea.store.session import StoredSession
-from dea.targets.resolve import describe, parse_command, resolve_process
+from dea.targets.resolve import describe, meant_kind, parse_command, resolve_process
 from dea.tools.run import Run
 from dea.tools.tool import Tool
 
 
 async def attach(arguments: Attach, run: Run) -> None:
-    if arguments.kind in ("container", "pod"):
+    kind = arguments.kind or meant_kind(arguments.target)
+    if kind in ("container", "pod"):
         raise TargetError(
-            f"targets of kind {arguments.kind} are not supported yet",
+            f"targets of kind {kind} are not supported yet",
             "Attach to the pid of the process inside, as the host sees it (see `dea ps`)",
         )
-    if arguments.kind == "command":
+    if kind == "command":
         await _launch(arguments.target, run)
     else:
         session = home.create(resolve_process(arguments.target))

@@ -35,7 +35,7 @@ _DULL = ("stack", "fd", "socket", "process", "stack_summary", "packet_summary")
 _Core = tuple[list[Finding], list[Evidence]]
 
 
-def brief(result: ToolResult, budget_bytes: int = 6000, *, full: str = "") -> ToolResult:
+def brief(result: ToolResult, budget_bytes: int = 4800, *, full: str = "") -> ToolResult:
     """The result, small enough for an agent to read; `full` says where all of it is.
 
     Findings and the evidence they cite stay, within `budget_bytes` where thinning makes that

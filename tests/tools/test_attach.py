@@ -69,12 +69,18 @@ async def test_a_process_that_is_traced_already_is_said_at_once() -> None:
             strace.communicate()
 
 
+async def test_a_command_line_of_no_stated_kind_is_launched() -> None:
+    result = await call("attach", target="sh -c 'exit 3'")
+    assert result.target.kind == "command"
+    await call("detach", session_id=result.session_id)
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
         ({"target": "999999999"}, "there is no process 999999999"),
         ({"target": "no-such-name"}, "no process is named"),
-        ({"target": "python app.py"}, "to launch it as a command: kind=command"),
+        ({"target": "no-such-program app.py"}, "to launch it as a command: kind=command"),
         ({"target": "./app"}, "to launch it as a command: kind=command"),
         ({"target": "'x", "kind": "command"}, "cannot parse the command"),
         ({"target": " ", "kind": "command"}, "the command is empty"),
