@@ -63,8 +63,8 @@ def _thin(value: Any, caps: Caps) -> Any:
     if isinstance(value, Wire):
         return thin(value, caps)
     if isinstance(value, list):
-        items = _most_telling(cast(list[Any], value), caps.items)
-        return [_thin(item, caps) for item in items]
+        items: list[Any] = value
+        return [_thin(item, caps) for item in _most_telling(items, caps.items)]
     if isinstance(value, dict):
         entries = _largest(cast(dict[str, Any], value), caps.items)
         return {cut(key, caps.text_bytes): _thin(item, caps) for key, item in entries}
