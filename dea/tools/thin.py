@@ -3,7 +3,7 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar, cast
+from typing import Any, TypeGuard, TypeVar, cast
 
 from dea.contracts.data import Frame
 from dea.contracts.evidence import Evidence
@@ -57,14 +57,17 @@ def cut(text: str, cap: int) -> str:
     return text if len(head) == len(text) else head + "…"
 
 
+def _is_list(value: Any) -> TypeGuard[list[Any]]:
+    return isinstance(value, list)
+
+
 def _thin(value: Any, caps: Caps) -> Any:
     if isinstance(value, str):
         return cut(value, caps.text_bytes)
     if isinstance(value, Wire):
         return thin(value, caps)
-    if isinstance(value, list):
-        items: list[Any] = value
-        return [_thin(item, caps) for item in _most_telling(items, caps.items)]
+    if _is_list(value):
+        return [_thin(item, caps) for item in _most_telling(value, caps.items)]
     if isinstance(value, dict):
         entries = _largest(cast(dict[str, Any], value), caps.items)
         return {cut(key, caps.text_bytes): _thin(item, caps) for key, item in entries}
