@@ -57,7 +57,7 @@ def _owned_lock(lock: Cited[LockWait], owner: int, view: View) -> Iterator[Draft
         evidence_ids=[lock.id, *_ids(waiters), *([holder.id] if holder else [])],
         confidence="observed",
         detail=_owner_detail(holder, takes_turns=takes_turns),
-        weight=worst,
+        weight=worst * (0.5 if lock.data.owner_state == "lock" else 1.0),  # the cause is further on
         next=() if any(place for *_, place in waiters) else ("dump_stacks",),
     )
 

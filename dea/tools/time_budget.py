@@ -7,6 +7,7 @@ from dea.backend import Request
 from dea.contracts.arguments import TimeBudget
 from dea.errors import DeaError
 from dea.rules import waiting
+from dea.rules.stacks import deadlocks
 from dea.tools.run import Run, host
 from dea.tools.tool import Tool
 
@@ -29,7 +30,7 @@ async def time_budget(arguments: TimeBudget, run: Run) -> None:
         group.start_soon(_stacks, request, run)
     if failures:
         raise failures[0]
-    run.judge(waiting.RULES)
+    run.judge((deadlocks, *waiting.RULES))
 
 
 async def _stacks(request: Request, run: Run) -> None:

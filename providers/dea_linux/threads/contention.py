@@ -103,9 +103,10 @@ def _fact(stored: Stored, lock: Lock) -> Fact:
         owner_state=does,
     )
     owner = f", owned by thread {lock.owner} ({name})" if lock.owner else ""
+    count = len(lock.waiters)
     summary = (
-        f"{len(lock.waiters)} threads of pid {lock.pid} wait {share:.0%} of their time "
-        f"for {data.lock}{owner}"
+        f"{f'{count} threads' if count > 1 else 'one thread'} of pid {lock.pid} waited {share:.0%} of "
+        f"the time for {data.lock}{owner}"
     )
     lines = [thread.lines for thread in stored.threads if thread.tid in lock.waiters]
     return Fact(data, summary, SAMPLES, (lines[0][0], lines[0][1]) if lines else None)

@@ -3,10 +3,9 @@
 from collections import defaultdict
 
 from dea.backend import Observation, Parsed
-from dea.contracts.data import Note
 from dea.contracts.evidence import Fact
 from dea.errors import BackendError
-from dea_linux.threads import cgroup_facts, host_facts
+from dea_linux.threads import cgroup_facts, host_facts, limits
 from dea_linux.threads.accounts import Account, Share, account
 from dea_linux.threads.contention import find_locks, lock_facts
 from dea_linux.threads.stored import Look, ProcessRecord, Stored, ThreadRecord, read
@@ -43,9 +42,9 @@ def parse(observation: Observation) -> Parsed:
             sum(item.thread.cpu_ns for item in family),
             name_neighbours=_is_starved(family),
         ),
-        *_note(stored),
+        *limits.notes(stored),
     ]
-    return Parsed(facts, _limitations(stored))
+    return Parsed(facts, limits.limitations(stored))
 
 
 def parse_look(observation: Observation) -> Parsed:
@@ -60,9 +59,9 @@ def parse_look(observation: Observation) -> Parsed:
         [
             *threads.family(accounts, "thread_wait", _MOST_THREADS_OF_A_LOOK),
             *lock_facts(stored, locks, set()),
-            *_note(stored),
+            *limits.notes(stored),
         ],
-        _limitations(stored),
+        limits.limitations(stored),
     )
 
 
@@ -149,41 +148,3 @@ def _runtime(stored: Stored, process: ProcessRecord) -> str:
         if any(name.startswith(word) for name in names):
             return runtime
     return "native"
-
-
-def _note(stored: Stored) -> list[Fact]:
-    if not stored.skipped:
-        return []
-    text = f"{stored.skipped} stored lines could not be read"
-    return [
-        Fact(Note(text=text, skipped_lines=stored.skipped, first_bad_line=stored.first_bad), text)
-    ]
-
-
-def _limitations(stored: Stored) -> list[str]:
-    facts = stored.facts
-    window_s = max(float(facts["window_s"]), 0.001)
-    rate = int(facts["samples"]) / window_s
-    said: list[str] = []
-    if facts["samples"] > 2:
-        said.append(
-            f"threads were sampled {rate:.0f} times a second (CPU time is exact, each wait's share "
-            f"about 1 point); that took {facts['own_cpu_s'] / window_s:.1%} of a CPU"
-        )
-    if facts["threads_left_out"] > 0:
-        said.append(f"{facts['threads_left_out']} more threads were not looked at")
-    if facts["processes_left_out"] > 0:
-        said.append(f"{facts['processes_left_out']} more child processes were not looked at")
-    if facts["sockets_error"]:
-        said.append(str(facts["sockets_error"]))
-    if _unreadable(stored):
-        said.append(
-            "what threads wait in could not be read for lack of rights, so waits have no object; "
-            "run as the target's user or as root"
-        )
-    return said
-
-
-def _unreadable(stored: Stored) -> bool:
-    looks = [look for looks in stored.looks.values() for look in looks]
-    return any(not look.readable and look.state not in ("Z", "X", "R") for look in looks)

@@ -1,7 +1,7 @@
 """Turns one look at a thread into what it waited for. Pure."""
 
 from dea.contracts.data.causes import Cause
-from dea_linux.threads import futexes
+from dea_linux.threads import cgroup_facts, futexes
 from dea_linux.threads.calls import KIND_BY_NAME, Kind
 from dea_linux.threads.polls import Polls
 from dea_linux.threads.sockets import socket_address
@@ -49,6 +49,11 @@ class Waits:
             pid: {thread.tid for thread in stored.threads if thread.pid == pid}
             for pid in stored.processes
         }
+        self._frozen = {
+            pid: group
+            for pid, process in stored.processes.items()
+            if (group := cgroup_facts.frozen(stored, process))
+        }
         self._static = {
             pid: futexes.static_ranges(process.raw.get("maps", []))
             for pid, process in stored.processes.items()
@@ -56,6 +61,8 @@ class Waits:
 
     def wait(self, pid: int, look: Look) -> Wait | None:
         """None when the thread ran."""
+        if look.state != "R" and (group := self._frozen.get(pid)):
+            return Wait("stopped", object=f"the freezer of cgroup {group}")
         if look.state in ("T", "t"):
             return Wait("stopped", object="a tracer" if look.state == "t" else "a stop signal")
         if look.state in ("Z", "X"):

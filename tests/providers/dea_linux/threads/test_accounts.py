@@ -34,7 +34,11 @@ def waited(number: int, samples: int = 1, at_ms: int = 0, runs: int = 0) -> Look
 def add_up(thread: ThreadRecord, looks: list[Look], throttled_ns: int = 0) -> Account:
     def wait_of(look: Look) -> Wait | None:
         causes = {1: Wait("sleep"), 2: Wait("disk"), 3: Wait("futex", object="a")}
-        return None if look.number is None else causes.get(look.number, Wait("other", object=str(look)))
+        return (
+            None
+            if look.number is None
+            else causes.get(look.number, Wait("other", object=str(look)))
+        )
 
     made = account(thread, looks, wait_of, throttled_ns, interval_ms=10)
     assert made is not None

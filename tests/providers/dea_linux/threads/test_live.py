@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
+import anyio
 import pytest
 
 from dea.contracts.data import LockWait, Metric, Part, Process
@@ -277,3 +278,35 @@ async def test_children_that_end_count_for_their_parent(program: Program, tmp_pa
     assert ended[0].pid == process.pid
     listed = [fact.data for fact in facts if isinstance(fact.data, Process)]
     assert not [each for each in listed if each.ppid == process.pid]
+
+
+async def test_many_threads_are_capped_and_cost_little(program: Program, tmp_path: Path) -> None:
+    process = program(
+        "import threading\nstop = threading.Event()\n"
+        "for _ in range(230): threading.Thread(target=stop.wait, daemon=True).start()\n"
+        "ready()\nstop.wait()"
+    )
+    said(process)
+    opened = len(os.listdir("/proc/self/fd"))
+    backend = ThreadsSample()
+    observation = await observe(backend, [process.pid], tmp_path, 1.0)
+    assert len(os.listdir("/proc/self/fd")) == opened
+    assert observation.facts["threads_left_out"] == 31
+    assert observation.facts["own_cpu_s"] < 0.5
+    parsed = backend.parse(observation)
+    assert any("31 more threads" in limit for limit in parsed.limitations)
+    listed = threads(list(parsed.facts))
+    assert len(listed) < 12
+    assert listed[-1].tid is None
+
+
+async def test_cancelled_sampler_lets_go(program: Program, tmp_path: Path) -> None:
+    process = program("import time\nready()\ntime.sleep(60)")
+    said(process)
+    opened = len(os.listdir("/proc/self/fd"))
+    with anyio.move_on_after(0.3) as scope:
+        await observe(ThreadsSample(), [process.pid], tmp_path, 30.0)
+    assert scope.cancelled_caught
+    with anyio.fail_after(10):
+        while len(os.listdir("/proc/self/fd")) > opened:
+            await anyio.sleep(0.01)
