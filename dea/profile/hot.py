@@ -18,6 +18,15 @@ _NAMED_WITHIN = 3
 _NEARLY_ALL = 0.8  # of a process's samples: a thread with as many needs no word of its own
 _SATURATED_THREADS = 3
 
+_EVENT_LOOPS = (
+    ("/asyncio/base_events.py", "asyncio"),
+    ("/asyncio/runners.py", "asyncio"),
+    ("/trio/_core/_run.py", "trio"),
+    ("/gevent/hub.py", "gevent"),
+    ("/eventlet/hubs/", "eventlet"),
+    ("/twisted/internet/base.py", "twisted"),
+)
+
 _Place = tuple[str, str | None, str | None]
 
 
@@ -126,6 +135,7 @@ def _hot(tally: _Tally, total: int, scope: Scope, of_thread: bool) -> Hot:
         callers=_callers(chain[1:]),
         below=_notable(tally),
         lines={str(n): round(c / total, 4) for n, c in tally.line_samples.most_common(_LINES)},
+        event_loop=_event_loop(chain[1:]),
     )
     return Hot(data, chain, stack.lines)
 
@@ -133,6 +143,15 @@ def _hot(tally: _Tally, total: int, scope: Scope, of_thread: bool) -> Hot:
 def _notable(tally: _Tally) -> list[str]:
     least = _LEAST_BELOW * tally.samples
     return [name for name, count in tally.below.most_common(_BELOW) if count >= least]
+
+
+def _event_loop(outer: Iterable[Frame]) -> str | None:
+    """The event loop among the callers. One written in C shows only as what started it."""
+    for frame in outer:
+        for mark, name in _EVENT_LOOPS:
+            if frame.file is not None and mark in frame.file and not frame.own:
+                return name
+    return None
 
 
 def _callers(outer: Iterable[Frame]) -> list[str]:

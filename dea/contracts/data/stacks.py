@@ -81,6 +81,7 @@ class FrameHot(Data):
     lines: dict[str, float] = {}  # line number -> share, for the function as a whole
     source: str | None = None  # the line's text, when the file could be read
     in_loop: bool | None = None  # the line stands in a loop of its function
+    event_loop: str | None = None  # it was called by this event loop, which it keeps from going on
     calls: list[str] = []  # what the line calls, by name
     # The nearest loop over data that runs this line, in this function or in a caller that hands its
     # item on, as a place; what that loop calls each time round, and its function outside of it.
@@ -102,4 +103,5 @@ class LockWait(Data):
     owner_tid: int | None = None
     owner_thread: str | None = None
     owner_state: str | None = None
+    owner_place: Frame | None = None  # where the owner was while others waited
     place: Frame | None = None
