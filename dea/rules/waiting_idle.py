@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from dea.contracts.data import Cause, Metric, Part
-from dea.rules.draft import Draft, Facts
+from dea.rules.draft import Cited, Draft, Facts
 from dea.rules.thread_view import RUNNING, ThreadTime, View, read_threads
 from dea.rules.waiting_groups import waits
 
@@ -13,7 +13,7 @@ _IDLE_CAUSES: frozenset[Cause] = frozenset(
         *("pipe_read", "other", "unattributed"),
     }
 )
-_IDLE, _LARGE, _HALF = 0.9, 0.5, 0.5
+_IDLE, _LARGE, _HALF, _NOTABLE = 0.9, 0.5, 0.5, 0.2
 _MOST_NAMED, _MOST_SLEEPERS = 4, 2
 
 
@@ -122,20 +122,33 @@ def children(facts: Facts) -> Iterator[Draft]:
             key=lambda part: part.share,
             default=None,
         )
-        if short is not None and short.data.value >= _HALF and thread.share(*RUNNING) < _HALF:
-            yield Draft(
-                severity="warn" if short.data.value >= 0.7 else "info",
-                summary=f"pid {thread.pid} ({thread.name}) spends its time in commands that it starts and "
-                f"that end again: together they used {short.data.value:.0%} of a CPU, itself "
-                f"{thread.share(*RUNNING):.0%}",
-                evidence_ids=[short.id, thread.id],
-                confidence="observed",
-                detail="Commands that lived for less than 0.1 s are not listed one by one.",
-                weight=min(1.0, short.data.value),
-                next=("trace_syscalls",),
-            )
+        if short is not None and _works_through_children(thread, short.data.value):
+            yield _short_lived_children(thread, short, view)
         elif longest is not None and longest.share >= _LARGE:
             yield from _points_to_child(thread, longest, view)
+
+
+def _works_through_children(thread: ThreadTime, cpu_share: float) -> bool:
+    """Whether ended children did most of the work, also where CPUs are scarce for all."""
+    own = thread.share(*RUNNING)
+    return own < _HALF and (cpu_share >= _HALF or cpu_share >= max(_NOTABLE, 4 * own))
+
+
+def _short_lived_children(thread: ThreadTime, used: Cited[Metric], view: View) -> Draft:
+    waits_for = ("child", "pipe_read", "poll")
+    place = next((p for part in thread.of(*waits_for) if (p := thread.place(part))), None)
+    at = f", at {place.text}" if place is not None and place.own else ""
+    return Draft(
+        severity="warn" if used.data.value >= _HALF else "info",
+        summary=f"{view.name(thread.pid)} spends its time in short-lived commands that it starts{at}: "
+        f"together they used {used.data.value:.0%} of a CPU, itself "
+        f"{thread.share(*RUNNING):.0%}",
+        evidence_ids=[used.id, thread.id, *([place.id] if at and place is not None else [])],
+        confidence="observed",
+        detail="Commands that lived for less than 0.1 s are not listed one by one.",
+        weight=min(1.0, max(used.data.value, sum(p.share for p in thread.of(*waits_for)))),
+        next=("trace_syscalls",),
+    )
 
 
 def _points_to_child(thread: ThreadTime, part: Part, view: View) -> Iterator[Draft]:
