@@ -4,6 +4,7 @@ import json
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 from dea.contracts.data import Frame, HeapRetainer
 from dea.contracts.evidence import Fact
@@ -16,6 +17,7 @@ _LEAST_ADDED_BYTES = 16 << 10
 _KEPT_SHARE = 0.5  # of the growth to its peak that must still be there at the end
 MOST_RETAINERS = 8
 _LEAST_LATE = 3
+_LEAST_SAMPLES = 5
 _KEPT_PACE = 0.3  # of the pace at first that must be kept to the end
 _MOST_CLASSES = 4
 _UNCOLLECTED = "cycles that nobody frees: automatic garbage collection is off (inferred)"
@@ -38,7 +40,14 @@ class Grown:
     @property
     def weight(self) -> int:
         """What was added, a KiB of a buffer counted as one item."""
-        return self.added >> 10 if self.first.get("kind") in BYTE_KINDS else self.added
+        return self.added >> 10 if self.unit != "items" else self.added
+
+    @property
+    def unit(self) -> str:
+        if self.first["type"] == "str":
+            return "characters"
+        is_bytes = self.first["type"] == "bytes" or self.first.get("kind") in BYTE_KINDS
+        return "bytes" if is_bytes else "items"
 
     @property
     def first(self) -> Record:
@@ -58,6 +67,7 @@ def retainers(records: list[Numbered], file: str) -> Iterator[Fact]:
     looks_s = round(looks[-1] - looks[0], 2)
     grown = [_grown(group, window_s) for group in groups.values()]
     grown += [_spread(one, looks_s) for one in records_of(records, "spread") if _rises(one, looks)]
+    grown += [_value(one, looks_s) for one in records_of(records, "value") if _climbs(one, looks)]
     grown.sort(key=lambda one: (not is_own_path(one.records[0].steps()), -one.weight))
     for one in grown[:MOST_RETAINERS]:
         yield _container_fact(one, file)
@@ -85,6 +95,13 @@ def _rises(numbered: Numbered, looks: list[float]) -> bool:
     return early + late >= _LEAST_ADDED and late >= _LEAST_LATE and still >= _KEPT_PACE * fast
 
 
+def _climbs(numbered: Numbered, looks: list[float]) -> bool:
+    """A variable whose length only ever went up; a value of random length would not do so."""
+    samples: list[int] = [*numbered.record["samples"], numbered.record["counts"][-1]]
+    never_fell = all(early <= late for early, late in pairwise(samples))
+    return never_fell and len(samples) >= _LEAST_SAMPLES and _rises(numbered, looks)
+
+
 def still_grown(record: Record) -> bool:
     """Not when it shrank again by most of what it had grown."""
     lengths = [length for _, length in record["points"]]
@@ -103,12 +120,16 @@ def _spread(numbered: Numbered, window_s: float) -> Grown:
     return Grown([numbered], round(counts[0] * share), round(counts[-1] * share), window_s)
 
 
+def _value(numbered: Numbered, window_s: float) -> Grown:
+    counts = numbered.record["counts"]
+    return Grown([numbered], counts[0], counts[-1], window_s)
+
+
 def _container_fact(one: Grown, file: str) -> Fact:
     first, steps = one.first, one.records[0].steps()
     kind, path = clean(first["type"], 80), path_of(steps)
     how_many = first.get("containers", len(one.records))
     what = kind if how_many == 1 else f"{how_many} objects of type {kind}"
-    unit = "bytes" if first.get("kind") in BYTE_KINDS else "items"
     sites = _sites(first)
     data = HeapRetainer(
         type=kind,
@@ -124,8 +145,8 @@ def _container_fact(one: Grown, file: str) -> Fact:
     where = where if where.startswith("inside ") else f"at {where}"
     return Fact(
         data,
-        f"{what} {where} grew from {one.before:,} to {one.now:,} {unit} in {one.window_s:g} s"
-        f"{_size(data.bytes)}{_holding(first)}{_said(sites, 'added to (inferred)')}",
+        f"{what} {where} grew from {one.before:,} to {one.now:,} {one.unit} in {one.window_s:g} s"
+        f"{_anew(first)}{_size(data.bytes)}{_holding(first)}{_said(sites, 'added to (inferred)')}",
         file,
         (min(r.line for r in one.records), max(r.line for r in one.records)),
     )
@@ -202,6 +223,10 @@ def _sites(record: Record) -> list[Frame]:
         )
         for site in record.get("sites", [])
     ]
+
+
+def _anew(record: Record) -> str:
+    return ", replaced by a longer one each time" if record["record"] == "value" else ""
 
 
 def _size(size_bytes: int | None) -> str:

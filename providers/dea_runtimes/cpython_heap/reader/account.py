@@ -18,6 +18,7 @@ from dea_runtimes.cpython_heap.reader.source import Sources
 from dea_runtimes.cpython_heap.reader.spread import Spread
 from dea_runtimes.cpython_heap.reader.steps import StepReader
 from dea_runtimes.cpython_heap.reader.suspended import Suspended
+from dea_runtimes.cpython_heap.reader.values import Key, replaced
 from dea_runtimes.cpython_heap.reader.verify import length_fits
 from dea_runtimes.cpython_heap.reader.watch import Watched
 
@@ -25,6 +26,7 @@ Record = dict[str, Any]
 
 _MOST_CLASSES = 6
 _MOST_CALLS = 6
+_MOST_VALUES = 6
 _LEAST_INSTANCES = 16
 _ITEMS_LOOKED_AT = 16
 
@@ -33,12 +35,14 @@ _ITEMS_LOOKED_AT = 16
 class Told:
     """A record that is complete once the window ends.
 
-    A container was watched meanwhile. What no container accounts for is counted once more by a
-    last look: two counts alone cannot tell growth from a busy moment.
+    A container was watched meanwhile, a variable (`key`) is read a few times more. What no
+    container accounts for is counted once more by a last look: two counts alone cannot tell growth
+    from a busy moment.
     """
 
     record: Record
     watched: Watched | None = None
+    key: Key | None = None
     recount: Callable[[Look], int] | None = None
 
 
@@ -68,6 +72,7 @@ class Account:
         yield from self._spread(spread, steps) if spread else ()
         for name, counts in classes.items():
             yield self._class(name, counts, holders.get(name), walk, steps)
+        yield from self._replaced()
         yield from self._suspended()
 
     def _fits(self, watched: Watched) -> bool:
@@ -158,6 +163,24 @@ class Account:
         }
         return Told(record, recount=None if holder else partial(_instances, name))
 
+    def _replaced(self) -> Iterator[Told]:
+        """Variables that hold a longer value each time."""
+        names = replaced(self._first.values, self._second.values)
+        for key, before in names[:_MOST_VALUES]:
+            value = self._second.values[key]
+            info = self._objects.info_of(value.address)
+            record = {
+                "record": "value",
+                "type": value.type_name,
+                "counts": [before, value.length],
+                "samples": [before, value.length],
+                "length": value.length,
+                "bytes": self._sizes.estimate(value.address, info, value.length),
+                "steps": value.way,
+                "sites": self._sites.additions(value.way),
+            }
+            yield Told(record, key=key, recount=partial(_length, key))
+
     def _suspended(self) -> Iterator[Told]:
         """Calls of one function that pile up, such as tasks that never end."""
         before, now = self._first.suspended, self._second.suspended
@@ -171,6 +194,11 @@ class Account:
 
 def _instances(name: str, look: Look) -> int:
     return look.census.by_name().get(name, 0)
+
+
+def _length(key: Key, look: Look) -> int:
+    value = look.values.get(key)
+    return value.length if value else 0
 
 
 def _calls(call: Suspended, look: Look) -> int:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dea_runtimes.cpython_heap.reader.account import Account, Record, Told
+from dea_runtimes.cpython_heap.reader.failures import TornError
 from dea_runtimes.cpython_heap.reader.image import find_image
 from dea_runtimes.cpython_heap.reader.interpreter import Interpreter, find_interpreter
 from dea_runtimes.cpython_heap.reader.look import Look, take_look
@@ -12,10 +13,12 @@ from dea_runtimes.cpython_heap.reader.memory import Memory
 from dea_runtimes.cpython_heap.reader.objects import BYTE_KINDS
 from dea_runtimes.cpython_heap.reader.places import ModulePlaces
 from dea_runtimes.cpython_heap.reader.spread import find_spread
+from dea_runtimes.cpython_heap.reader.values import named_values
 from dea_runtimes.cpython_heap.reader.watch import Watch, Watched
 
 _SECOND_LOOK_AT = 0.6  # of the window; what grew by then is watched for the rest of it
 _POLL_S = 0.1
+_VALUE_SAMPLES = 10  # some may catch the target in the middle of a change
 _MOST_WATCHED = 200
 _MOST_GROWN = 32
 _LEAST_ADDED = 16
@@ -69,7 +72,7 @@ class _Window:
         spread = find_spread(second, lengths, _LEAST_ADDED)
         told = list(Account(self._interpreter, first, second).tell(grown, spread))
         second.snapshot.close()
-        watched_s = self._poll_until(self._duration_s)
+        watched_s = self._follow(told)
         self._recount(told)
         for one in told:
             if one.watched:
@@ -81,6 +84,29 @@ class _Window:
         look = take_look(self._interpreter, self._limit_bytes, self._began)
         self._record(_look_record(self._interpreter, look))
         return look
+
+    def _follow(self, told: list[Told]) -> float:
+        """Watch what was told to the end of the window; the second of the last reading."""
+        began_s = time.monotonic() - self._began
+        step_s = max(0.0, self._duration_s - began_s) / _VALUE_SAMPLES
+        watched_s = began_s
+        for number in range(1, _VALUE_SAMPLES + 1):
+            watched_s = self._poll_until(began_s + number * step_s)
+            if any(one.key for one in told):
+                self._read_values(told)
+        return watched_s
+
+    def _read_values(self, told: list[Told]) -> None:
+        """Read the variables of the running target, without holding it."""
+        objects = self._interpreter.objects.of(self._interpreter.objects.memory)
+        objects.memory.forget()
+        try:
+            values = named_values(self._interpreter, objects)
+        except TornError:
+            return
+        for one in told:
+            if one.key in values:
+                one.record["samples"].append(values[one.key].length)
 
     def _recount(self, told: list[Told]) -> None:
         """Hold the target once more only if something can be told in no other way."""

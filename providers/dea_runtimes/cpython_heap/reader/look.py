@@ -10,6 +10,7 @@ from dea_runtimes.cpython_heap.reader.landmarks import check_landmarks
 from dea_runtimes.cpython_heap.reader.objects import Objects
 from dea_runtimes.cpython_heap.reader.snapshot import Snapshot
 from dea_runtimes.cpython_heap.reader.suspended import Suspended, count_suspended
+from dea_runtimes.cpython_heap.reader.values import Key, Value, named_values
 from dea_runtimes.cpython_heap.reader.verify import verify_layout
 
 _BUSY_TRIES = 300
@@ -28,6 +29,7 @@ class Look:
     census: Census
     fitted: dict[str, int]
     suspended: dict[Suspended, int]
+    values: dict[Key, Value]
 
 
 def take_look(interpreter: Interpreter, limit_bytes: int, began: float) -> Look:
@@ -42,7 +44,8 @@ def take_look(interpreter: Interpreter, limit_bytes: int, began: float) -> Look:
             census = take_census(interpreter, objects, snapshot)
             fitted = verify_layout(objects, census) | check_landmarks(interpreter, objects)
             suspended = count_suspended(objects, census)
-            return Look(at_s, holds, snapshot, objects, census, fitted, suspended)
+            values = named_values(interpreter, objects)
+            return Look(at_s, holds, snapshot, objects, census, fitted, suspended, values)
         except TornError as error:
             reason = str(error)
             snapshot.close()

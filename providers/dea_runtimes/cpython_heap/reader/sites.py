@@ -16,6 +16,7 @@ _ADDERS = frozenset((
 ))
 # fmt: on
 _MADE = (ast.List, ast.Dict, ast.Set, ast.Call)  # a default of these is made once and shared
+_NAMES = (ast.Name, ast.Attribute)
 _MOST_SITES = 3
 _MOST_FILES = 40
 
@@ -137,8 +138,10 @@ def _grown(node: ast.stmt | ast.expr) -> Iterator[ast.expr]:
                 yield from arguments[:1] if attr.startswith(("heap", "insort")) else ()
         case ast.Call(func=ast.Name(id=name), args=[first, *_]) if name in _ADDERS:
             yield first
-        case ast.Assign(targets=targets):
+        case ast.Assign(targets=targets, value=value):
             yield from (target.value for target in targets if isinstance(target, ast.Subscript))
+            used = {ast.unparse(part) for part in ast.walk(value) if isinstance(part, _NAMES)}
+            yield from (t for t in targets if isinstance(t, _NAMES) and ast.unparse(t) in used)
         case ast.AugAssign(target=target):
             yield target.value if isinstance(target, ast.Subscript) else target
         case _:

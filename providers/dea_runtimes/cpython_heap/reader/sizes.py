@@ -53,6 +53,8 @@ class Sizes:
         """Bytes that a container keeps alive; None when its items do not tell."""
         if info.kind in BYTE_KINDS:
             return length
+        if info.kind == "str" or info.name == "bytes":
+            return self._own_bytes(address, info)
         try:
             items = newest(self._objects, address, info, _SAMPLED)
             own = self._own_bytes(address, info)

@@ -35,6 +35,8 @@ GROWERS = [
     ("bytearray", "module global growing.RAW", "RAW"),
     ("_io.BytesIO", "module global growing.TEXT", "TEXT"),
     ("list", "inside module global growing.SPREAD", "SPREAD"),
+    ("tuple", "module global growing.REPLACED", "REPLACED"),
+    ("str", "module global growing.LOG", "LOG"),
     ("dict", "attribute SESSIONS of class growing.Store", "Store.SESSIONS"),
     (
         "list",

@@ -51,17 +51,18 @@ def test_recorded_growth() -> None:
     summary = parsed.facts[0].data
     assert isinstance(summary, HeapSummary)
     assert summary.added["growing.Session"] > 50
-    assert summary.window_s == pytest.approx(2.0, abs=0.2)
+    assert summary.window_s is not None
+    assert summary.window_s >= 2.0
     found = {data.path: data for data in retainers(seen)}
     listed = found["module global growing.LISTED"]
-    assert (listed.type, listed.own, listed.window_s) == ("list", True, 2.0)
-    assert [frame.place() for frame in listed.sites] == ["step growing.py:84"]
+    assert (listed.type, listed.own) == ("list", True)
+    assert [frame.place() for frame in listed.sites] == ["step growing.py:87"]
     assert any("inferred from the source" in text for text in parsed.limitations)
     lines = seen.text(RECORDS).splitlines()
     for fact in parsed.facts:
         assert fact.lines is not None
         assert json.loads(lines[fact.lines[0] - 1])["record"] in (
-            *("look", "container", "spread", "class", "suspended"),
+            *("look", "container", "spread", "value", "class", "suspended"),
         )
     assert BACKEND.parse(seen) == parsed
 
@@ -146,6 +147,16 @@ def test_calls_that_do_not_end() -> None:
     calls |= {"file": "/srv/app.py", "line": 12, "counts": [10, 40, 100]}
     (data,) = retainers(observation(calls))
     assert (data.type, data.path) == ("coroutine", "unfinished calls of serve.wait app.py:12")
+
+
+@pytest.mark.parametrize(
+    ("samples", "told"),
+    [([100, 130, 140, 150, 160], True), ([100, 130, 90, 150, 160], False), ([100, 130], False)],
+)
+def test_a_variable_must_never_have_held_less(samples: list[int], told: bool) -> None:
+    value: dict[str, Any] = {"record": "value", "type": "tuple", "length": 130, "bytes": None}
+    value |= {"counts": [100, 130, 190], "samples": samples, "steps": [CACHE], "sites": []}
+    assert [data.added for data in retainers(observation(value))] == [90] * told
 
 
 def test_names_from_the_target_are_cleaned() -> None:
