@@ -64,7 +64,8 @@ def _shares(run: Run, request: Request, serving: str) -> Iterator[Share]:
         usable.setdefault(preferred, (runtime, choice.usable))
     if not pids:
         raise refused[0]
-    run.limit(*(str(error) for error in refused))
+    # A part that is missing for some leaves less detail; the tool itself missing is a blind spot.
+    run.limit(*(str(error) for error in refused if serving == run.tool))
     for preferred, (runtime, backends) in usable.items():
         kept = [b for b in backends if b.name == preferred or b.name not in usable]
         target = request.target.model_copy(update={"runtime": runtime})

@@ -2,13 +2,13 @@
 
 import anyio
 
-from dea import registry
 from dea.backend import Request
 from dea.contracts.arguments import TimeBudget
 from dea.errors import DeaError
 from dea.rules import waiting
 from dea.rules.stacks import deadlocks
-from dea.tools.run import Run, host
+from dea.tools.by_runtime import observe_each
+from dea.tools.run import Run
 from dea.tools.tool import Tool
 
 STACKS = "time_budget.stacks"
@@ -36,8 +36,7 @@ async def time_budget(arguments: TimeBudget, run: Run) -> None:
 async def _stacks(request: Request, run: Run) -> None:
     """Where in the code each thread is, over the same window; the budget stands without it too."""
     try:
-        choice = registry.choose(STACKS, request.target, host())
-        await run.observe(request, backends=choice.usable)
+        await observe_each(run, request, STACKS)
     except DeaError as error:
         run.limit(f"the waits name no code, since stacks could not be sampled: {error}")
 
