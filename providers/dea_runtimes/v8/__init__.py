@@ -1,0 +1,5 @@
+"""JavaScript functions of running node processes, read from outside."""
+
+from dea_runtimes.v8.backend import Dump, Record, Wall
+
+BACKENDS = (Record(), Wall(), Dump())

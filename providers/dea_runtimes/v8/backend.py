@@ -1,0 +1,122 @@
+"""Samples the JavaScript stacks of node, each look a stop of a fraction of a millisecond."""
+
+import json
+import sys
+from typing import Any, ClassVar
+
+from dea.backend import Availability, Host, Instruments, LinuxBackend, Observation, Parsed, Request
+from dea.contracts.scrub import one_line
+from dea.contracts.secrets import hide_secrets
+from dea.contracts.target import Runtime
+from dea.errors import BackendError
+from dea.profile.clocks import read_clocks
+from dea.profile.family import read_family
+from dea.profile.states import read_states
+from dea_runtimes.v8 import parser
+from dea_runtimes.v8.records import AFTER, BEFORE, STACKS, states_file
+
+_READER = "dea_runtimes.v8.reader"
+_PROCESSES = 8
+_RATE_HZ = 50
+_MOST_SAMPLES_PER_S = 200  # over all processes
+_EXTRA_S = 20.0  # to read node's symbols, on a busy host
+_RECORDS_LIMIT_BYTES = 16 << 20
+
+
+class _V8(LinuxBackend):
+    runtimes: ClassVar[frozenset[Runtime]] = frozenset({"node"})
+    rank: ClassVar[int] = 10
+    traces: ClassVar[bool] = True
+
+    def availability(self, host: Host) -> Availability:
+        state = super().availability(host)
+        if state.status == "ready" and host.arch != "x86_64":
+            return Availability("unsupported_platform", "knows V8's frames on x86-64 only")
+        if state.status == "ready" and host.ptrace_scope and not host.may_trace_others():
+            return Availability(
+                "missing",
+                "ptrace is restricted (yama)",
+                "Run as root, or set kernel.yama.ptrace_scope=0",
+            )
+        return state
+
+    async def _look(
+        self, request: Request, instruments: Instruments, duration_s: float, scope: str
+    ) -> dict[str, Any]:
+        """Raises BackendError, with the reason, when no stack could be read for sure."""
+        pids = request.pids[:_PROCESSES]
+        rate_hz = max(10, min(_RATE_HZ, _MOST_SAMPLES_PER_S // len(pids)))
+        family = read_family(pids)
+        out = instruments.path(STACKS)
+        instruments.save(BEFORE, read_clocks(pids))
+        result = await instruments.run(
+            [
+                *(sys.executable, "-P", "-m", _READER, ",".join(map(str, pids))),
+                *(str(duration_s), str(rate_hz), scope, str(out)),
+            ],
+            timeout_s=duration_s + _EXTRA_S,
+            writes=out,
+            max_bytes=_RECORDS_LIMIT_BYTES,
+        )
+        instruments.save(AFTER, read_clocks(pids))
+        if result.returncode != 0:
+            raise BackendError(f"could not look: {_reason(out.read_bytes(), result.stderr)}")
+        return {
+            "target_pid": request.target.pid or request.pid,
+            "pids": list(pids),
+            "rate_hz": rate_hz,
+            "family": family,
+            "left_out": len(request.pids) - len(pids),
+        }
+
+
+class Record(_V8):
+    """The functions that burn CPU; a thread that waits is left alone."""
+
+    name: ClassVar[str] = "v8.record"
+    tool: ClassVar[str] = "profile_cpu"
+
+    async def observe(self, request: Request, instruments: Instruments) -> dict[str, Any]:
+        return await self._look(request, instruments, max(1.0, request.duration_s), "cpu")
+
+    def parse(self, observation: Observation) -> Parsed:
+        return parser.parse_cpu(observation)
+
+
+class Wall(_V8):
+    """Where each thread is, waiting or not."""
+
+    name: ClassVar[str] = "v8.wall"
+    tool: ClassVar[str] = "time_budget.stacks"
+
+    async def observe(self, request: Request, instruments: Instruments) -> dict[str, Any]:
+        return await self._look(request, instruments, max(1.0, request.duration_s), "wall")
+
+    def parse(self, observation: Observation) -> Parsed:
+        return parser.parse_wall(observation)
+
+
+class Dump(_V8):
+    """One look, also at a thread that waits or never comes back to its event loop."""
+
+    name: ClassVar[str] = "v8.dump"
+    tool: ClassVar[str] = "dump_stacks"
+
+    async def observe(self, request: Request, instruments: Instruments) -> dict[str, Any]:
+        facts = await self._look(request, instruments, 0.0, "wall")
+        for pid in facts["pids"]:
+            instruments.save(states_file(pid), read_states(pid))
+        return facts
+
+    def parse(self, observation: Observation) -> Parsed:
+        return parser.parse_dump(observation)
+
+
+def _reason(records: bytes, stderr: str) -> str:
+    """What the reader said last, or how it broke."""
+    lines = records.decode("utf-8", "replace").splitlines()
+    try:
+        return one_line(hide_secrets(str(json.loads(lines[-1])["reason"])), 300)
+    except (IndexError, KeyError, TypeError, ValueError):
+        last = stderr.strip().splitlines()[-1:] or ["it did not finish in time"]
+        return one_line(f"the reader ended early ({last[0]})", 300)
