@@ -1,12 +1,12 @@
 """Rules over Java's monitors and locks, as many thread dumps show them: who waits, and who holds."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from dea.contracts.data import LockWait
 from dea.contracts.finding import Severity
 from dea.rules.draft import Cited, Draft, Facts, Rule
 
-_NOTICED, _MUCH, _MOST, _ALWAYS = 0.1, 0.25, 0.7, 0.9  # of the waiters' time
+_NOTICED, _MUCH, _MOST = 0.1, 0.25, 0.7  # of the waiters' time
 _SEVERAL = 2
 # An owner that waits for clients or work with a lock held: workers take turns at it.
 _TAKING_TURNS = frozenset({"accept", "poll"})
@@ -30,40 +30,6 @@ _CURES = {
 }
 
 
-def circles(facts: Facts) -> Iterator[Draft]:
-    """Threads that waited for each other in a circle for the whole window."""
-    locks = list(_always(facts))
-    owned = {(w, lock.data.pid): lock for lock in locks for w in lock.data.waiters}
-    told: set[frozenset[str]] = set()
-    for start in locks:
-        circle: list[Cited[LockWait]] = []
-        at: Cited[LockWait] | None = start
-        while at is not None and at not in circle:
-            circle.append(at)
-            at = owned.get((at.data.owner_tid or 0, at.data.pid))
-        ids = frozenset(lock.id for lock in circle)
-        if at is start and ids not in told:
-            told.add(ids)
-            yield _circle(circle)
-
-
-def _circle(circle: Sequence[Cited[LockWait]]) -> Draft:
-    parts = [
-        f"thread {lock.data.owner_thread} ({lock.data.owner_tid}) holds {lock.data.lock}, for which "
-        f"{', '.join(map(str, lock.data.waiters[:3]))} waits{_at(lock.data)}"
-        for lock in circle
-    ]
-    return Draft(
-        severity="high",
-        summary=f"deadlock in process {circle[0].data.pid}: {'; '.join(parts)}",
-        evidence_ids=[lock.id for lock in circle],
-        confidence="observed",
-        detail="So it was in every thread dump. Take locks in the same order everywhere.",
-        weight=1.0,
-        next=("dump_stacks",),
-    )
-
-
 def contended(facts: Facts) -> Iterator[Draft]:
     """Threads that wait again and again for a lock which changes hands."""
     for lock in facts.of(LockWait):
@@ -81,15 +47,15 @@ def _contended(lock: Cited[LockWait], share: float) -> Draft:
     if loud and len(data.waiters) >= _SEVERAL:
         severity = "high" if share >= _MOST else "warn"
     count = len(data.waiters)
-    who = f"{count} threads wait" if count > 1 else f"thread {data.waiters[0]} waits"
+    of = f"of process {data.pid}"
+    who = f"{count} threads {of} wait" if count > 1 else f"thread {data.waiters[0]} {of} waits"
     held = f", held most often by {data.owner_thread}" if data.owner_thread else ""
     where = f" at {data.owner_place.place()}" if data.owner_place and held else ""
     does = _DOES.get(data.owner_state or "")
     meanwhile = f", which mostly {does} meanwhile" if does and held else ""
     return Draft(
         severity=severity,
-        summary=f"{who} {share:.0%} of the time for {data.lock} of process {data.pid}{_at(data)}"
-        f"{held}{where}{meanwhile}",
+        summary=f"{who} {share:.0%} of the time for {data.lock}{_at(data)}{held}{where}{meanwhile}",
         evidence_ids=[lock.id],
         confidence="observed",
         detail=_CURES.get(data.owner_state or "", ""),
@@ -97,16 +63,8 @@ def _contended(lock: Cited[LockWait], share: float) -> Draft:
     )
 
 
-def _always(facts: Facts) -> Iterator[Cited[LockWait]]:
-    for lock in facts.of(LockWait):
-        data = lock.data
-        owned = data.owner_tid is not None and data.lock.startswith("java ")
-        if owned and (data.share or 0.0) >= _ALWAYS:
-            yield lock
-
-
 def _at(lock: LockWait) -> str:
     return f" at {lock.place.place()}" if lock.place else ""
 
 
-RULES: tuple[Rule, ...] = (circles, contended)
+RULES: tuple[Rule, ...] = (contended,)

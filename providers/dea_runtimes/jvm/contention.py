@@ -82,7 +82,7 @@ def moment_facts(pid: int, dump: ThreadDump, file: str) -> Iterator[Fact]:
             place=sight.place,
         )
         held = f"held by thread {owner.tid} ({owner.name})" if owner else "its owner is not told"
-        text = f"{_threads(data.waiters)} of process {pid} for {data.lock}{_at(data.place)}; {held}"
+        text = f"{_threads(data.waiters, pid)} for {data.lock}{_at(data.place)}; {held}"
         circle = "; the JVM reports a deadlock" if sight.lock in circled else ""
         yield Fact(data, f"{text}{circle}", file, sight.waiters[0].lines)
 
@@ -139,7 +139,7 @@ def _window_fact(series: Series, one: _Contended, file: str) -> Fact | None:
         f"by {len(names)} threads in turn, most often {name}" if len(names) > 1 else f"by {name}"
     )
     text = (
-        f"{_threads(data.waiters)} of process {series.pid} {share:.0%} of the time for {data.lock}"
+        f"{_threads(data.waiters, series.pid)} {share:.0%} of the time for {data.lock}"
         f"{_at(data.place)}" + (f"; held {turns}{_at(data.owner_place)}" if names else "")
     )
     return Fact(data, text, file, one.sights[0].waiters[0].lines)
@@ -179,8 +179,10 @@ def _most(items: Iterable[T | None]) -> T | None:
     return max(known, key=known.count, default=None)
 
 
-def _threads(tids: Sequence[int]) -> str:
-    return "1 thread waits" if len(tids) == 1 else f"{len(tids)} threads wait"
+def _threads(tids: Sequence[int], pid: int) -> str:
+    if len(tids) == 1:
+        return f"thread {tids[0]} of process {pid} waits"
+    return f"{len(tids)} threads of process {pid} wait"
 
 
 def _at(place: Frame | None) -> str:

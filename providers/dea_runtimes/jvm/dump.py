@@ -19,7 +19,8 @@ _LOCK = re.compile(
 _SYNCHRONIZER = re.compile(r"^\t- <(?P<address>0x[0-9a-f]+)> \(an? (?P<type>.+)\)$")
 _NATIVE = re.compile(r"Native Method\)$")
 # Locks that one thread owns. Other things to park on are queues, conditions, latches, permits.
-_OWNED_TYPE = re.compile(r"\.locks\.(?:ReentrantLock|ReentrantReadWriteLock|StampedLock)\b")
+_OWNED_TYPE = re.compile(r"\.locks\.(ReentrantLock|ReentrantReadWriteLock|StampedLock)\b")
+_HOUSEKEEPING = frozenset({"Reference Handler", "Finalizer", "Common-Cleaner", "Signal Dispatcher"})
 _CIRCLE = re.compile(r"^Found (?:one|\d+) Java-level deadlock")
 _IN_CIRCLE = re.compile(r'^"(?P<name>.*)":$')
 _WANTS = re.compile(
@@ -38,8 +39,13 @@ class Lock:
 
     @property
     def title(self) -> str:
-        kind = "lock" if _OWNED_TYPE.search(self.type) else "monitor"
-        return f"java {kind} {self.type}@{self.address}"
+        """`java monitor com.shop.Stock@0x1`, `java lock ReentrantLock@0x1`."""
+        owned = _OWNED_TYPE.search(self.type)
+        return (
+            f"java lock {owned[1]}@{self.address}"
+            if owned
+            else f"java monitor {self.type}@{self.address}"
+        )
 
 
 @dataclass
@@ -55,6 +61,11 @@ class JavaThread:
     holds: list[Lock] = field(default_factory=list[Lock])
     in_native: bool = False
     lines: tuple[int, int] = (1, 1)
+
+    @property
+    def is_of_program(self) -> bool:
+        """Not one of the JVM's own, with Java code (which collects references) or without."""
+        return bool(self.frames) and self.name not in _HOUSEKEEPING
 
     @property
     def own(self) -> Frame | None:

@@ -26,10 +26,11 @@ _HIDDEN = re.compile(
 )
 
 MONITOR_ENTER = Frame(function="monitor enter", module="JVM")
+_COLLECTING = "garbage collection"
 _WORK = (
     (
         re.compile(r"GC Thread|G1 |ZWorker|ZDriver|Shenandoah|CMS |Concurrent Mark"),
-        "garbage collection",
+        _COLLECTING,
     ),
     (re.compile(r"C[12] CompilerThre|Sweeper thread|JVMCI"), "compilation by the JIT"),
     (re.compile(r"VM Thread"), "operations of the VM"),
@@ -52,9 +53,16 @@ def java_frame(method: str, place: str) -> Frame | None:
     )
 
 
-def work_of_machine(thread: str) -> Frame | None:
-    """What a thread of the JVM itself does, by the name of the thread."""
+def work_of_machine(thread: str, *, has_collectors: bool) -> Frame | None:
+    """What a thread of the JVM itself does, by its name. Where the collector has no threads of its
+    own, nearly all that the VM Thread does is to collect."""
     for pattern, work in _WORK:
         if pattern.match(thread):
-            return Frame(function=work, module="JVM")
+            collects = thread == "VM Thread" and not has_collectors
+            return Frame(function=_COLLECTING if collects else work, module="JVM")
     return None
+
+
+def is_collector(thread: str) -> bool:
+    """Whether a thread of that name only collects garbage."""
+    return work_of_machine(thread, has_collectors=True) == Frame(function=_COLLECTING, module="JVM")

@@ -10,7 +10,8 @@ from dea_runtimes.jvm.attach import Door, open_door
 from dea_runtimes.jvm.process import outer_tids, read_machine, resident_bytes
 
 _EVERY_S = 0.1
-_PAUSES = 30  # times as long as a dump took: the target stands still for it
+_PAUSES = 20  # times as long as a dump took: the target stands still for it
+_RECENT = 5
 _DEEP_COST_S = 0.03
 _DEEP_RESIDENT_BYTES = 128 * 2**20
 _LARGEST_BYTES = 32 * 2**20  # of all dumps
@@ -66,7 +67,9 @@ class Watch:
             and _WANTS_LOCK.search(text) is not None
             and resident_bytes(self.pid) <= _DEEP_RESIDENT_BYTES
         )
-        self.next_s = at_s + max(_EVERY_S, _PAUSES * took_s)
+        # The cheapest of the last: dearer ones waited for a CPU, or for the collector to end.
+        typical_s = min(look["took_s"] for look in self.looks[-_RECENT:])
+        self.next_s = at_s + max(_EVERY_S, _PAUSES * typical_s)
 
     def _add(
         self, text: str, at_s: float, took_s: float, tasks: dict[str, tuple[int, str]]

@@ -5,11 +5,11 @@ from collections.abc import Iterator, Sequence
 from dea.contracts.data import Metric
 from dea.contracts.evidence import Fact
 from dea.profile.clocks import CpuUse
+from dea_runtimes.jvm.frames import is_collector
 
 _WORTH = 0.05  # of the process's CPU time
 _COMPILERS = ("C1 Compiler", "C2 Compiler", "JVMCI")
 _SERIAL_COLLECTOR = "VM Thread"
-_COLLECTORS = ("GC Thread", "G1 ", "ZWorker", "ZDriver", "Shenandoah", "CMS ", "Concurrent Mark")
 
 
 def machine_facts(uses: Sequence[CpuUse], file: str) -> Iterator[Fact]:
@@ -18,7 +18,7 @@ def machine_facts(uses: Sequence[CpuUse], file: str) -> Iterator[Fact]:
         if use.share <= 0:
             continue
         yield from _fact(use, "jit_share", _share(use, _COMPILERS), "compiling (JIT)", file)
-        if not any(thread.name.startswith(_COLLECTORS) for thread in use.threads):
+        if not any(is_collector(thread.name) for thread in use.threads):
             collecting = _share(use, (_SERIAL_COLLECTOR,))
             yield from _fact(use, "gc_share", collecting, "in the VM Thread, which collects", file)
 

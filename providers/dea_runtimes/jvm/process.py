@@ -29,10 +29,6 @@ class Machine:
                 f"could not look: JVM {self.pid} does not handle SIGQUIT, which would end it",
                 "It has only just started, or runs with -Xrs; use perf",
             )
-        if status["State"][:1] in "Tt":
-            raise BackendError(
-                f"could not look: process {self.pid} is stopped", "Continue it (SIGCONT) first"
-            )
         if _says(self.pid, _NO_ATTACH):
             raise BackendError(
                 f"could not look: JVM {self.pid} was started with -XX:{_NO_ATTACH}",
@@ -40,13 +36,8 @@ class Machine:
             )
 
 
-def is_machine(pid: int) -> bool:
-    """Whether a virtual machine, of any make, is loaded into the process."""
-    return "libjvm.so" in _maps(pid)
-
-
 def read_machine(pid: int) -> Machine:
-    """Raises BackendError when the process is not one of HotSpot."""
+    """Raises BackendError when the process is not one of HotSpot, or can't answer."""
     maps = _maps(pid)
     if _OPENJ9.search(maps):
         raise BackendError(
@@ -56,6 +47,10 @@ def read_machine(pid: int) -> Machine:
     if not _HOTSPOT.search(maps):
         raise BackendError(f"could not look: process {pid} runs no HotSpot JVM", "Use perf")
     status = _status(pid)
+    if status["State"][:1] in "Tt":
+        raise BackendError(
+            f"could not look: process {pid} is stopped", "Continue it (SIGCONT) first"
+        )
     return Machine(
         pid=pid,
         inner_pid=int(status.get("NSpid", str(pid)).split()[-1]),

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from dea.backend import Observation, Parsed, Product
+from dea.contracts.data import Stack
 from dea.contracts.evidence import Fact
 from dea.profile.clocks import CpuUse, cpu_facts, cpu_use
 from dea.profile.evidence import hot_fact, skipped_fact
@@ -10,15 +11,18 @@ from dea.profile.family import process_facts
 from dea.profile.flamegraph import flamegraph
 from dea.profile.folded import fold
 from dea.profile.hot import Hot, hot_frames, hot_frames_by_thread, hot_frames_of_saturated
+from dea.profile.pictures import stack_facts
 from dea.profile.stacks import Sampled, merged
 from dea_runtimes.jvm.contention import window_facts
 from dea_runtimes.jvm.machine_work import machine_facts
 from dea_runtimes.jvm.series import Series, read_series
+from dea_runtimes.jvm.threads_parser import LEFT_BEHIND, picture
 from dea_runtimes.jvm.weights import in_wall_time, on_cpu
 
 BEFORE, AFTER, FOLDED = "cpu_before.txt", "cpu_after.txt", "stacks.folded"
 _THREADS, _PER_THREAD, _LEAST_SHARE = 16, 2, 0.08
 _IN_LIBRARIES = 3  # threads with no code of the user's own that are told, such as idle workers
+_STUCK = 8  # threads in deadlocks
 _UNSEEN = 0.1  # of the CPU time
 _PAUSED = 0.05  # of the window
 _FEW = 20  # dumps
@@ -58,6 +62,7 @@ def parse_wall(observation: Observation) -> Parsed:
     facts = [
         *(hot_fact(hot, dumps_file(hot.data.pid)) for hot in _hot_of_threads(stacks)),
         *(fact for one in series for fact in window_facts(one, dumps_file(one.pid))),
+        *(fact for one in series for fact in _stuck(one)),
         *_common_facts(observation, series, _uses(observation)),
     ]
     return Parsed(
@@ -91,6 +96,16 @@ def _hot_of_threads(stacks: Sequence[Sampled]) -> list[Hot]:
     rest = [hots for hots in by_thread.values() if hots not in own]
     chosen = [*own, *rest[:_IN_LIBRARIES]][:_THREADS]
     return [hot for hots in chosen for hot in hots]
+
+
+def _stuck(series: Series) -> Iterator[Fact]:
+    """The stacks of threads in deadlocks, as they were in the last dump."""
+    moment = series.moments[-1]
+    names = {name for name, _, _ in moment.dump.circles}
+    stuck = [thread for thread in moment.dump.threads if thread.name in names][:_STUCK]
+    pictures = [picture(series.pid, thread, moment) for thread in stuck]
+    facts = stack_facts(series.pid, pictures, dumps_file(series.pid))
+    yield from (fact for fact in facts if isinstance(fact.data, Stack))
 
 
 def _common_facts(
@@ -135,10 +150,8 @@ def _limitations(observation: Observation, series: Sequence[Series]) -> Iterator
             f"{count} thread dumps of process {one.pid}{few}; its Java threads stood still for at "
             f"most {longest_ms:.0f} ms each, {one.pause_share:.1%} of the time in all"
         )
-    yield (
-        "the JVM keeps the thread Attach Listener that the first dump started; virtual threads that "
-        "wait do not show"
-    )
+    yield LEFT_BEHIND
+    yield "virtual threads that wait do not show"
     yield from (f"not all processes could be looked at: {failure}" for failure in noted["failures"])
     if noted["left_out"]:
         yield f"{noted['left_out']} more processes were not looked at"

@@ -13,6 +13,11 @@ from dea_runtimes.jvm.contention import moment_facts
 from dea_runtimes.jvm.dump import JavaThread, Lock, ThreadDump, read_dump
 from dea_runtimes.jvm.series import Moment
 
+LEFT_BEHIND = (
+    "the JVM keeps the thread Attach Listener and its socket /tmp/.java_pidN, which the first dump "
+    "opened"
+)
+
 
 def dump_file(pid: int) -> str:
     return f"dump.{pid}.txt"
@@ -45,13 +50,14 @@ def _process(observation: Observation, pid: int) -> Iterator[Fact]:
     for thread in dump.threads:
         thread.tid = tids.get(thread.tid, thread.tid)
     moment = Moment(0.0, 0.0, dump, {}, parse_states(observation.text(states_file(pid))))
-    pictures = [_picture(pid, t, moment) for t in dump.threads if t.frames]
+    pictures = [picture(pid, t, moment) for t in dump.threads if t.is_of_program]
     yield from stack_facts(pid, pictures, file)
     yield from moment_facts(pid, dump, file)
     yield from skipped_fact(dump.skipped, dump.first_bad_line, file)
 
 
-def _picture(pid: int, thread: JavaThread, moment: Moment) -> Picture:
+def picture(pid: int, thread: JavaThread, moment: Moment) -> Picture:
+    """One thread's stack, and what it waits for as far as the dump tells."""
     stack = Stack(
         pid=pid,
         tid=thread.tid,
@@ -80,10 +86,10 @@ def _limitations(observation: Observation) -> Iterator[str]:
     noted = observation.facts
     yield (
         "one moment only, for which the JVM stopped its Java threads some milliseconds at a "
-        "safepoint; its own threads (collector, compiler) are left out, and virtual threads that "
-        "wait do not show"
+        "safepoint; its own threads (collector, compiler, finalizer) are left out, and virtual "
+        "threads that wait do not show"
     )
-    yield "the JVM keeps the thread Attach Listener that the first dump started"
+    yield LEFT_BEHIND
     if any(notes["owners_unknown"] for notes in noted["notes"].values()):
         yield (
             "who holds java.util.concurrent locks is not told, since the JVM would have to search "

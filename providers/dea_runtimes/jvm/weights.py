@@ -7,7 +7,7 @@ from itertools import pairwise
 from dea.contracts.data import Frame
 from dea.profile.stacks import Sampled
 from dea_runtimes.jvm.dump import JavaThread
-from dea_runtimes.jvm.frames import work_of_machine
+from dea_runtimes.jvm.frames import is_collector, work_of_machine
 from dea_runtimes.jvm.series import Moment, Series
 
 _SAMPLE_NS = 10_000_000  # of CPU time
@@ -32,12 +32,12 @@ def on_cpu(series: Series) -> list[Sampled]:
 
 
 def in_wall_time(series: Series) -> list[Sampled]:
-    """One sample per dump of each thread that runs Java code."""
+    """One sample per dump of each thread of the program."""
     return [
         Sampled(series.pid, thread.tid, thread.name, tuple(thread.frames), 1, thread.lines)
         for moment in series.moments
         for thread in moment.dump.threads
-        if thread.frames
+        if thread.is_of_program
     ]
 
 
@@ -45,6 +45,7 @@ def _threads(
     series: Series,
 ) -> Iterator[tuple[int, str, dict[_Stack, tuple[float, tuple[int, int] | None]]]]:
     seen = [{t.tid: t for t in moment.dump.threads} for moment in series.moments]
+    collectors = any(is_collector(thread.name) for threads in seen for thread in threads.values())
     tids = dict.fromkeys(tid for moment in series.moments for tid in moment.used_ns)
     for tid in tids:
         spent: dict[_Stack, float] = defaultdict(float)
@@ -56,7 +57,7 @@ def _threads(
                 continue
             for moment, threads in ((before, old), (after, new)):
                 thread = threads.get(tid)
-                stack = _running(moment, thread)
+                stack = _running(moment, thread, has_collectors=collectors)
                 if thread is None or stack is None:
                     unseen_ns += half_ns
                 else:
@@ -69,10 +70,10 @@ def _threads(
         yield tid, name, result or {(): (unseen_ns, None)}
 
 
-def _running(moment: Moment, thread: JavaThread | None) -> _Stack | None:
+def _running(moment: Moment, thread: JavaThread | None, *, has_collectors: bool) -> _Stack | None:
     """None when the thread was not there, or waited."""
     if thread is None:
         return None
     if not thread.frames and thread.state in ("", "RUNNABLE"):
-        return (work_of_machine(thread.name) or _OTHER,)
+        return (work_of_machine(thread.name, has_collectors=has_collectors) or _OTHER,)
     return tuple(thread.frames) if moment.is_running(thread) else None
