@@ -151,6 +151,7 @@ class Backend(Protocol):
     programs: ClassVar[tuple[str, ...]]  # external programs it needs
     install_hint: ClassVar[str]
     traces: ClassVar[bool]  # attaches with ptrace, so only one at a time
+    look: ClassVar[str]  # backends that name the same look save the same bytes: one serves both
 
     def availability(self, host: Host) -> Availability:
         """Whether it can run here."""
@@ -173,6 +174,7 @@ class LinuxBackend:
     programs: ClassVar[tuple[str, ...]] = ()
     install_hint: ClassVar[str] = ""
     traces: ClassVar[bool] = False
+    look: ClassVar[str] = ""
 
     def availability(self, host: Host) -> Availability:
         """Ready on Linux when every program it needs is installed."""

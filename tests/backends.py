@@ -33,14 +33,15 @@ class Scripted(LinuxBackend):
 
     def __init__(
         self,
-        look: Look,
+        observe: Look,
         parse: Callable[[Observation], Parsed] = parse_lines,
         *,
         name: str = "fake.look",
         traces: bool = False,
+        look: str = "",
     ) -> None:
-        self.__dict__.update(name=name, traces=traces)
-        self._look, self._parse = look, parse
+        self.__dict__.update(name=name, traces=traces, look=look)
+        self._look, self._parse = observe, parse
 
     async def observe(self, request: Request, instruments: Instruments) -> dict[str, Any]:
         return await self._look(request, instruments)

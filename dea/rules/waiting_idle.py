@@ -135,8 +135,8 @@ def _works_through_children(thread: ThreadTime, cpu_share: float) -> bool:
 
 
 def _short_lived_children(thread: ThreadTime, used: Cited[Metric], view: View) -> Draft:
-    waits_for = ("child", "pipe_read", "poll")
-    place = next((p for part in thread.of(*waits_for) if (p := thread.place(part))), None)
+    waited = list(thread.of("child", "pipe_read", "poll"))
+    place = next((p for part in waited if (p := thread.place(part))), None)
     at = f", at {place.text}" if place is not None and place.own else ""
     return Draft(
         severity="warn" if used.data.value >= _HALF else "info",
@@ -146,7 +146,7 @@ def _short_lived_children(thread: ThreadTime, used: Cited[Metric], view: View) -
         evidence_ids=[used.id, thread.id, *([place.id] if at and place is not None else [])],
         confidence="observed",
         detail="Commands that lived for less than 0.1 s are not listed one by one.",
-        weight=min(1.0, max(used.data.value, sum(p.share for p in thread.of(*waits_for)))),
+        weight=min(1.0, max(used.data.value, sum(part.share for part in waited))),
         next=("trace_syscalls",),
     )
 

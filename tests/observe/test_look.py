@@ -290,7 +290,7 @@ async def test_a_target_that_is_traced_already_is_left_to_what_needs_no_ptrace(r
 async def test_a_parser_that_never_ends_is_left_behind(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dea.observe._PARSE_LIMIT_S", 0.05)
+    monkeypatch.setattr("dea.observe.look._PARSE_LIMIT_S", 0.05)
     over = threading.Event()
 
     def hang(_observation: Observation) -> Parsed:
@@ -317,7 +317,7 @@ async def test_parsers_do_not_wait_for_each_other(run: Run) -> None:
 async def test_a_backend_that_gives_no_answer_is_ended(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dea.observe._LOOK_LIMIT_S", 0.05)
+    monkeypatch.setattr("dea.observe.look._LOOK_LIMIT_S", 0.05)
 
     async def hang(_request: Request, _instruments: Instruments) -> dict[str, Any]:
         await anyio.sleep_forever()

@@ -4,92 +4,22 @@ import contextlib
 import json
 import sys
 import traceback
-from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from collections.abc import Generator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import anyio
 
-from dea.backend import Backend, Observation, Parsed, ProgramResult, Request
-from dea.contracts.artifact import Artifact, ArtifactKind
+from dea.backend import Backend, Observation, Parsed, Request
 from dea.errors import BackendError, DeaError, root_of
+from dea.observe.recorder import Recorder
+from dea.observe.shared import share
 from dea.process import identity
-from dea.process.runner import run_program
 from dea.process.tracing import tracing
-from dea.store.atomic import make_file, write_json, write_raw
-from dea.store.session import RunSlot, StoredSession
-
-Progress = Callable[[float, str], Awaitable[None]]
+from dea.store.atomic import write_json
 
 _LOOK_LIMIT_S = 120.0  # beyond the time that was asked for; no backend needs that long
 _PARSE_LIMIT_S = 120.0
-
-
-@dataclass
-class Recorder:
-    """The instruments of one backend in one run: what it saves lies in the session at once."""
-
-    session: StoredSession
-    slot: RunSlot
-    backend: str
-    programs: Mapping[str, Path]
-    report: Progress
-    nth: int = 1  # it may look several times in one run
-    saved: dict[str, tuple[Path, ArtifactKind]] = field(
-        default_factory=dict[str, tuple[Path, ArtifactKind]]
-    )
-    truncated: set[str] = field(default_factory=set[str])
-    commands: list[list[str]] = field(default_factory=list[list[str]])  # what it ran, to repeat it
-
-    def file(self, name: str) -> Path:
-        again = "" if self.nth == 1 else f"-{self.nth}"
-        return self.session.artifacts / f"{self.slot.number:03}-{self.backend}{again}.{name}"
-
-    def path(self, name: str, kind: ArtifactKind = "raw_text") -> Path:
-        path = make_file(self.file(name))
-        self.saved[name] = (path, kind)
-        return path
-
-    def save(self, name: str, data: bytes | str, kind: ArtifactKind = "raw_text") -> None:
-        path = self.path(name, kind)
-        write_raw(path, data.encode("utf-8", "replace") if isinstance(data, str) else data)
-
-    async def run(
-        self,
-        argv: Sequence[str],
-        *,
-        timeout_s: float,
-        writes: Path | None = None,
-        max_bytes: int = 64 * 2**20,
-    ) -> ProgramResult:
-        self.commands.append(list(argv))
-        program = self.programs.get(argv[0])
-        result = await run_program(
-            [str(program or argv[0]), *argv[1:]],
-            timeout_s=timeout_s,
-            writes=writes,
-            max_bytes=max_bytes,
-        )
-        if result.truncated:
-            self.truncated.update(n for n, (path, _) in self.saved.items() if path == writes)
-        return result
-
-    async def progress(self, fraction: float, message: str) -> None:
-        await self.report(fraction, message)
-
-    def artifacts(self) -> list[Artifact]:
-        """Everything saved so far, as the result lists it."""
-        return [
-            Artifact(
-                path=str(path.relative_to(self.session.folder)),
-                kind=kind,
-                bytes=path.stat().st_size,
-                truncated=name in self.truncated or None,
-            )
-            for name, (path, kind) in self.saved.items()
-            if path.is_file()
-        ]
 
 
 async def observe(
@@ -101,7 +31,7 @@ async def observe(
     the target is not there (any more), BackendError when the backend could not look or read.
     """
     request = _without_ended(request, start_ticks)
-    facts = await _look(backend, request, recorder)
+    facts = await share(backend, request, recorder, _look)
     observation = Observation(
         backend=backend.name,
         tool=backend.tool,
