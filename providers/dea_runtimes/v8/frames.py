@@ -8,6 +8,7 @@ from dea.contracts.data import Frame
 from dea.profile.stacks import said
 
 COLLECTOR, REGEXP = "[garbage collection]", "[regular expression]"
+EVENT_LOOP = "Node.js"
 _PACKAGE = re.compile(r".*/node_modules/((?:@[^/]+/)?[^/]+)/")
 _NODE = "node:"
 

@@ -1,6 +1,7 @@
 """From looks at JavaScript stacks to evidence."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from dea.backend import Observation, Parsed, Product
 from dea.contracts.data import Metric, Stack
@@ -14,10 +15,11 @@ from dea.profile.folded import fold
 from dea.profile.hot import Hot, hot_frames, hot_frames_by_thread, hot_frames_of_saturated
 from dea.profile.pictures import Picture, stack_facts
 from dea.profile.stacks import Sampled, merged, said
-from dea_runtimes.v8.frames import COLLECTOR
+from dea_runtimes.v8.frames import COLLECTOR, EVENT_LOOP
 from dea_runtimes.v8.records import AFTER, BEFORE, STACKS, Looked, Looks, read_looks
 
 _PER_THREAD, _LEAST_SHARE = 2, 0.08
+_INLINED = 4
 _LEAST_COLLECTED = 0.05
 
 
@@ -27,6 +29,7 @@ def parse_cpu(observation: Observation) -> Parsed:
     stacks = merged(looked.stack for looked in looks.stacks if looked.state == "R")
     uses = cpu_use(observation.text(BEFORE), observation.text(AFTER))
     hots = [*hot_frames(stacks, "cpu"), *hot_frames_of_saturated(stacks, uses)]
+    hots = [_with_inlined(hot, looks) for hot in hots]
     facts = [*_facts(observation, looks, hots, uses), *_collected(stacks)]
     return _parsed(observation, looks, stacks, facts, "CPU time")
 
@@ -36,7 +39,7 @@ def parse_wall(observation: Observation) -> Parsed:
     looks = read_looks(observation)
     stacks = merged(looked.stack for looked in looks.stacks)
     hots = hot_frames_by_thread(stacks, "wall", top=_PER_THREAD)
-    hots = [hot for hot in hots if hot.data.share >= _LEAST_SHARE]
+    hots = [_in_loop(hot) for hot in hots if hot.data.share >= _LEAST_SHARE]
     uses = cpu_use(observation.text(BEFORE), observation.text(AFTER))
     facts = list(_facts(observation, looks, hots, uses))
     return _parsed(observation, looks, stacks, facts, "Wall clock time")
@@ -91,6 +94,20 @@ def _parsed(
         [rate, *_limitations(observation, looks), *unreadable(stacks)],
         pictures if stacks else [],
     )
+
+
+def _with_inlined(hot: Hot, looks: Looks) -> Hot:
+    """The functions compiled into a hot one count for it, so they are told with it."""
+    names = [f"{name} (compiled into it)" for name in looks.inlined.get(hot.data.frame, [])]
+    below = [*hot.data.below, *names[:_INLINED]]
+    return replace(hot, data=hot.data.model_copy(update={"below": below}))
+
+
+def _in_loop(hot: Hot) -> Hot:
+    """JavaScript always runs from its thread's event loop, which goes on only when it returns."""
+    if not hot.data.frame.own:
+        return hot
+    return replace(hot, data=hot.data.model_copy(update={"event_loop": EVENT_LOOP}))
 
 
 def _facts(

@@ -30,11 +30,15 @@ class Looked:
 
 @dataclass
 class Looks:
-    """What was read. `processes` tell how the looks at each went, `refused` could not be looked at."""
+    """What was read. `processes` tell how the looks at each went, `refused` could not be looked at.
+
+    `inlined` names the functions that V8 compiled into a function, which have no frames of their own.
+    """
 
     stacks: list[Looked] = field(default_factory=list[Looked])
     processes: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     refused: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    inlined: dict[Frame, list[str]] = field(default_factory=dict[Frame, list[str]])
     bad: list[str] = field(default_factory=list[str])
     is_whole: bool = False
 
@@ -58,7 +62,9 @@ def read_looks(observation: Observation) -> Looks:
 def _take(record: dict[str, Any], number: int, frames: dict[int, Frame], looks: Looks) -> None:
     match record["record"]:
         case "frame":
-            frames[record["id"]] = frame_of(record)
+            frame = frames[record["id"]] = frame_of(record)
+            known = looks.inlined.setdefault(frame, [])
+            known += [said(name) for name in record["inlined"] if name not in known]
         case "stack":
             stack = Sampled(
                 pid=int(record["pid"]),

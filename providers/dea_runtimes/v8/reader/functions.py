@@ -47,7 +47,7 @@ class Functions:
     """Looks functions up; what was found is kept by the address of the shared info."""
 
     def __init__(self, target: Target) -> None:
-        self._objects = Objects(target.memory, target.layout)
+        self.objects = self._objects = Objects(target.memory, target.layout)
         self._scripts: dict[int, Script] = {}
 
     def read(self, shared: int) -> Function:

@@ -40,6 +40,8 @@ class Layout:
     entry_frames: frozenset[int]
     exit_frames: frozenset[int]
     regexp_frame: int | None
+    code_type: int
+    deoptimization: tuple[int, int, int] | None  # where its count, literals, function stand
 
 
 def read_layout(binary: Binary, base: int, memory: Memory) -> Layout:
@@ -81,7 +83,18 @@ def read_layout(binary: Binary, base: int, memory: Memory) -> Layout:
         entry_frames=frozenset(n for name in _ENTRIES if (n := frames[name]) is not None),
         exit_frames=frozenset(n for name in _EXITS if (n := frames[name]) is not None),
         regexp_frame=frames["IrregexpFrame"],
+        code_type=reader.get("type_Code__CODE_TYPE"),
+        deoptimization=_deoptimization(reader),
     )
+
+
+def _deoptimization(reader: "_Constants") -> tuple[int, int, int] | None:
+    names = ("InlinedFunctionCount", "LiteralArray", "SharedFunctionInfo")
+    found = [reader.find(f"DeoptimizationData{name}Index") for name in names]
+    count, literals, shared = found
+    if count is None or literals is None or shared is None:
+        return None
+    return count, literals, shared
 
 
 _ENTRIES = ("EntryFrame", "ConstructEntryFrame")

@@ -1,10 +1,11 @@
 """Says what each frame of a look is, as plain values for the records."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dea_runtimes.cpython_heap.reader.failures import TornError
 from dea_runtimes.v8.reader.functions import Function, Functions
+from dea_runtimes.v8.reader.inlined import inlined_into
 from dea_runtimes.v8.reader.native import (
     COLLECTING,
     builtin_name,
@@ -16,16 +17,31 @@ from dea_runtimes.v8.reader.sampler import Seen
 from dea_runtimes.v8.reader.stack import RawFrame
 from dea_runtimes.v8.reader.target import Target
 
-_SYSCALLS = dict(
-    [
-        *((0, "read"), (1, "write"), (7, "poll"), (17, "pread64"), (18, "pwrite64")),
-        *((23, "select"), (35, "nanosleep"), (42, "connect"), (44, "sendto"), (45, "recvfrom")),
-        *((47, "recvmsg"), (61, "wait4"), (73, "flock"), (74, "fsync"), (75, "fdatasync")),
-        *((87, "unlink"), (202, "futex"), (217, "getdents64"), (230, "clock_nanosleep")),
-        *((232, "epoll_wait"), (257, "openat"), (262, "newfstatat"), (271, "ppoll")),
-        (281, "epoll_pwait"),
-    ]
-)
+_INLINED = 8
+_SYSCALLS: dict[int, str] = {
+    0: "read",
+    1: "write",
+    7: "poll",
+    17: "pread64",
+    18: "pwrite64",
+    23: "select",
+    35: "nanosleep",
+    42: "connect",
+    44: "sendto",
+    45: "recvfrom",
+    47: "recvmsg",
+    61: "wait4",
+    73: "flock",
+    74: "fsync",
+    75: "fdatasync",
+    202: "futex",
+    230: "clock_nanosleep",
+    232: "epoll_wait",
+    257: "openat",
+    262: "newfstatat",
+    271: "ppoll",
+    281: "epoll_pwait",
+}
 
 
 @dataclass(frozen=True)
@@ -36,6 +52,7 @@ class Named:
     function: str = ""
     file: str = ""
     line: int | None = None
+    inlined: tuple[str, ...] = ()  # what V8 compiled into it
 
 
 UNKNOWN = Named("unknown")
@@ -51,6 +68,7 @@ class Names:
             (start + target.base, end + target.base)
             for start, end in target.binary.ranges(*COLLECTING)
         ]
+        self._inlined_by_code: dict[tuple[int, int], tuple[str, ...]] = {}
         self.unnamed = 0
         self.reasons: dict[str, int] = {}
 
@@ -97,12 +115,31 @@ class Names:
             return None
         address = shared.get(frame.function, 0)
         if address not in self._known:
-            self._known[address] = self._read(frame.function, address)
-        if self._known[address] == UNKNOWN:
+            self._known[address] = self._read(address)
+        named = self._known[address]
+        if named == UNKNOWN:
             self.unnamed += 1
-        return self._known[address]
+        if named.what != "js":
+            return named
+        return replace(named, inlined=self._inlined(frame, address))
 
-    def _read(self, function: int, shared: int) -> Named:
+    def _inlined(self, frame: RawFrame, shared: int) -> tuple[str, ...]:
+        key = (shared, frame.pc >> 8)  # code does not move while we look
+        if key not in self._inlined_by_code:
+            objects = self._functions.objects
+            found = [
+                self._read(inner)
+                for inner in inlined_into(objects, frame.function, shared, frame.pc)
+            ]
+            own = [
+                f"{n.function} {n.file.rsplit('/', 1)[-1]}:{n.line}"
+                for n in found
+                if n.what == "js"
+            ]
+            self._inlined_by_code[key] = tuple(dict.fromkeys(own))[:_INLINED]
+        return self._inlined_by_code[key]
+
+    def _read(self, shared: int) -> Named:
         try:
             found = self._functions.read(shared)
         except TornError as error:
