@@ -126,8 +126,9 @@ async def _sample(watches: Sequence[Watch], duration_s: float) -> list[str]:
     failures: list[str] = []
     running = list(watches)
     end_s = time.monotonic() + duration_s
-    while running and time.monotonic() < end_s:
-        for watch in [w for w in running if w.next_s <= time.monotonic()]:
+    while running:
+        is_last = time.monotonic() >= end_s  # it shows what came since the one before
+        for watch in [w for w in running if is_last or w.next_s <= time.monotonic()]:
             try:
                 await anyio.to_thread.run_sync(watch.look)
             except BackendError as error:
@@ -136,6 +137,8 @@ async def _sample(watches: Sequence[Watch], duration_s: float) -> list[str]:
             else:
                 if watch.is_full:
                     running.remove(watch)
+        if is_last:
+            break
         due_s = min([end_s, *(watch.next_s for watch in running)])
         await anyio.sleep(max(0.0, due_s - time.monotonic()))
     if all(not watch.looks for watch in watches):
