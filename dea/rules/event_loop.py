@@ -4,9 +4,10 @@ from collections.abc import Iterator
 
 from dea.contracts.data import Cause, FrameHot, Part
 from dea.rules.draft import Draft, Facts
-from dea.rules.thread_view import read_threads
-from dea.rules.waiting_groups import waits
+from dea.rules.thread_view import RUNNING, read_threads
+from dea.rules.waiting_groups import MOST, MUCH, waits
 
+_POLL_BY_THEMSELVES = frozenset({"Node.js"})  # with none of the user's code on the stack
 # What an event loop does not do itself: it waits in poll, and computes.
 _BLOCKING: dict[Cause, str] = {
     "sleep": "in a sleep",
@@ -41,6 +42,36 @@ def blocked_loops(facts: Facts) -> Iterator[Draft]:
             "or move it to a thread.",
             weight=min(1.0, 1.1 * part.share),
         )
+
+
+def synchronous_calls(facts: Facts) -> Iterator[Draft]:
+    """A callback that waits for events by itself: a synchronous call such as execSync.
+
+    Only a loop that never polls with the user's code on the stack can be judged like this.
+    """
+    for thread in read_threads(facts).threads:
+        hot = max(
+            (h for h in thread.hots if h.data.event_loop in _POLL_BY_THEMSELVES),
+            key=lambda h: h.data.share,
+            default=None,
+        )
+        if hot is None or not hot.data.frame.own:
+            continue
+        # Whatever it did not spend working or waiting for a CPU, it spent waiting there.
+        working = thread.share(*RUNNING, "runnable", "throttled", "stopped")
+        share = min(hot.data.share - working, thread.share("poll"))
+        if share >= MUCH:
+            through = f" through {hot.data.below[0]}" if hot.data.below else ""
+            yield Draft(
+                severity="high" if share >= MOST else "warn",
+                summary=f"{hot.data.frame.place()} blocks the {hot.data.event_loop} event loop: "
+                f"{thread.title} of pid {thread.pid} waits {share:.0%} of the time in a synchronous "
+                f"call made there{through}, and no other callback can run",
+                evidence_ids=[thread.id, hot.id],
+                confidence="inferred",
+                detail="Use the asynchronous form of the call (exec for execSync, and so on).",
+                weight=min(1.0, 1.1 * share),
+            )
 
 
 def _for_what(part: Part) -> str:

@@ -3,14 +3,14 @@
 from collections.abc import Iterator
 
 from dea.rules.draft import Draft, Facts, Rule
-from dea.rules.event_loop import blocked_loops
+from dea.rules.event_loop import blocked_loops, synchronous_calls
 from dea.rules.waiting_host import disk, page_faults, starvation, stopped, throttling
 from dea.rules.waiting_idle import busy, children, idle, sleepers
 from dea.rules.waiting_locks import interpreter_lock, owned_locks, unowned_locks
 from dea.rules.waiting_peers import answers, connections, file_locks, pipes, upstreams
 
 _FAULTS: tuple[Rule, ...] = (
-    blocked_loops,
+    *(blocked_loops, synchronous_calls),
     *(owned_locks, unowned_locks, interpreter_lock),
     *(answers, upstreams, connections, pipes, file_locks),
     *(disk, page_faults, throttling, starvation, stopped),

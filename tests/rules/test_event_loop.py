@@ -2,14 +2,14 @@
 
 from dea.contracts.data import Data, Frame, FrameHot, Metric, Part
 from dea.rules.draft import Draft, judge
-from dea.rules.event_loop import blocked_loops
+from dea.rules.event_loop import blocked_loops, synchronous_calls
 from tests.providers.observing import as_evidence
 
 PID = 100
 
 
 def conclude(*data: Data) -> list[Draft]:
-    return judge(as_evidence(*data), [blocked_loops])
+    return judge(as_evidence(*data), [blocked_loops, synchronous_calls])
 
 
 def thread(cause: str, share: float) -> Metric:
@@ -52,3 +52,14 @@ def test_a_loop_that_waits_for_events_is_idle() -> None:
 
 def test_a_short_wait_in_a_loop_is_no_accusation() -> None:
     assert all(d.severity == "info" for d in conclude(thread("disk", 0.21), hot(0.21, "asyncio")))
+
+
+def test_a_callback_that_polls_by_itself_made_a_synchronous_call() -> None:
+    (draft,) = conclude(thread("cpu_user", 0.05), hot(0.9, "Node.js", "execSync('make')"))
+    assert draft.severity == "high"
+    assert "resize app.py:3 blocks the Node.js event loop" in draft.summary
+    assert "85% of the time" in draft.summary
+
+
+def test_a_busy_callback_is_not_taken_for_a_waiting_one() -> None:
+    assert conclude(thread("cpu_user", 0.6), hot(0.6, "Node.js")) == []

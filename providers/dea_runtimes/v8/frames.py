@@ -8,7 +8,7 @@ from dea.contracts.data import Frame
 from dea.profile.stacks import said
 
 COLLECTOR, REGEXP = "[garbage collection]", "[regular expression]"
-EVENT_LOOP = "Node.js"
+EVENT_LOOP, TOP_LEVEL = "Node.js", "(top level)"
 _PACKAGE = re.compile(r".*/node_modules/((?:@[^/]+/)?[^/]+)/")
 _NODE = "node:"
 

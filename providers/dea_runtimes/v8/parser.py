@@ -15,7 +15,7 @@ from dea.profile.folded import fold
 from dea.profile.hot import Hot, hot_frames, hot_frames_by_thread, hot_frames_of_saturated
 from dea.profile.pictures import Picture, stack_facts
 from dea.profile.stacks import Sampled, merged, said
-from dea_runtimes.v8.frames import COLLECTOR, EVENT_LOOP
+from dea_runtimes.v8.frames import COLLECTOR, EVENT_LOOP, TOP_LEVEL
 from dea_runtimes.v8.records import AFTER, BEFORE, STACKS, Looked, Looks, read_looks
 
 _PER_THREAD, _LEAST_SHARE = 2, 0.08
@@ -104,8 +104,11 @@ def _with_inlined(hot: Hot, looks: Looks) -> Hot:
 
 
 def _in_loop(hot: Hot) -> Hot:
-    """JavaScript always runs from its thread's event loop, which goes on only when it returns."""
-    if not hot.data.frame.own:
+    """Callbacks run from the thread's event loop, which goes on only when they return.
+
+    A script's own top level is another matter: nothing else need be going on while it runs.
+    """
+    if not hot.data.frame.own or any(frame.function == TOP_LEVEL for frame in hot.chain):
         return hot
     return replace(hot, data=hot.data.model_copy(update={"event_loop": EVENT_LOOP}))
 

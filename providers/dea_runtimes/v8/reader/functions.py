@@ -8,6 +8,7 @@ from dea_runtimes.cpython_heap.reader.failures import TornError
 from dea_runtimes.v8.reader.objects import Objects, is_object, is_small_int, small_int
 from dea_runtimes.v8.reader.target import Target
 
+TOP_LEVEL = "(top level)"
 _LONGEST_NAME = 500
 _SLOTS_AFTER_LOCALS = 12
 _INLINED_LOCALS = 75  # of more local variables, a table holds the names
@@ -128,7 +129,7 @@ def _placed(scope: _Scope, script: Script, token_offset: int) -> Function:
     whole = start == 0 and end == len(source)
     if not whole and not _is_function(source, start, end):
         raise TornError("no function begins there in the source")
-    name = _told(scope) or ("(top level)" if whole else "")
+    name = _told(scope) or (TOP_LEVEL if whole else "")
     # 0xFFFF: too far away to be told
     token = start if token_offset == 0xFFFF else max(0, start - token_offset)
     return Function(name, script.file, script.line_at(token))
