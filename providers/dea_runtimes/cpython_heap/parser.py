@@ -25,9 +25,10 @@ def parse_growth(observation: Observation, file: str) -> Parsed:
     looks, failures = records_of(records, "look"), records_of(records, "failure")
     if failures:
         raise BackendError(f"could not look: {clean(failures[0].record.get('reason'), 300)}")
-    if len(looks) < 2 or not records_of(records, "end"):
+    unheld = records_of(records, "unheld")
+    if not records_of(records, "end") or (len(looks) < 2 and not unheld):
         raise BackendError(f"no two looks in {file}: {clean(bad[0] if bad else 'it ends early')}")
-    facts = [_summary(looks, file)]
+    facts = [] if unheld else [_summary(looks, file)]
     facts += retainers(records, file)
     facts += _notes(records, bad, file)
     return Parsed(facts, [*_LIMITATIONS, *_limits(records)])
@@ -77,6 +78,9 @@ def _limits(records: Iterable[Numbered]) -> Iterator[str]:
         match numbered.record["record"]:
             case "target":
                 yield from (clean(note) for note in numbered.record.get("notes", []))
+            case "unheld":
+                reason = clean(numbered.record["reason"], 300)
+                yield f"{reason}; only the user's own variables were read, while it ran"
             case "dropped":
                 yield f"{numbered.record['containers']} containers did not pass the checks"
             case _:

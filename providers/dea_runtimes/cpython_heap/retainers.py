@@ -64,10 +64,10 @@ def retainers(records: list[Numbered], file: str) -> Iterator[Fact]:
             key = json.dumps([numbered.record["type"], numbered.steps() or number])
             groups[key].append(numbered)
     looks = [look.record["at_s"] for look in records_of(records, "look")]
-    looks_s = round(looks[-1] - looks[0], 2)
+    looks_s = round(looks[-1] - looks[0], 2) if looks else window_s
     grown = [_grown(group, window_s) for group in groups.values()]
     grown += [_spread(one, looks_s) for one in records_of(records, "spread") if _rises(one, looks)]
-    grown += [_value(one, looks_s) for one in records_of(records, "value") if _climbs(one, looks)]
+    grown += [_value(one, looks) for one in records_of(records, "value") if _climbs(one, looks)]
     grown.sort(key=lambda one: (not is_own_path(one.records[0].steps()), -one.weight))
     for one in grown[:MOST_RETAINERS]:
         yield _container_fact(one, file)
@@ -78,7 +78,8 @@ def retainers(records: list[Numbered], file: str) -> Iterator[Fact]:
         if one.record["holder"] in addresses or (not one.record["holder"] and _rises(one, looks))
     ]
     for numbered in classes[:_MOST_CLASSES]:
-        yield _class_fact(numbered, looks_s, collector_off, file)
+        counted_s = looks[len(numbered.record["counts"]) - 1] - looks[0]
+        yield _class_fact(numbered, round(counted_s, 2), collector_off, file)
     calls = [one for one in records_of(records, "suspended") if _rises(one, looks)]
     for numbered in calls[:_MOST_CLASSES]:
         yield _suspended_fact(numbered, looks_s, file)
@@ -98,8 +99,11 @@ def _rises(numbered: Numbered, looks: list[float]) -> bool:
 def _climbs(numbered: Numbered, looks: list[float]) -> bool:
     """A variable whose length only ever went up; a value of random length would not do so."""
     samples: list[int] = [*numbered.record["samples"], numbered.record["counts"][-1]]
+    if numbered.record.get("bound") is not None:
+        return False
     never_fell = all(early <= late for early, late in pairwise(samples))
-    return never_fell and len(samples) >= _LEAST_SAMPLES and _rises(numbered, looks)
+    at_s = numbered.record.get("at_s", looks)
+    return never_fell and len(samples) >= _LEAST_SAMPLES and _rises(numbered, at_s)
 
 
 def still_grown(record: Record) -> bool:
@@ -120,16 +124,16 @@ def _spread(numbered: Numbered, window_s: float) -> Grown:
     return Grown([numbered], round(counts[0] * share), round(counts[-1] * share), window_s)
 
 
-def _value(numbered: Numbered, window_s: float) -> Grown:
-    counts = numbered.record["counts"]
-    return Grown([numbered], counts[0], counts[-1], window_s)
+def _value(numbered: Numbered, looks: list[float]) -> Grown:
+    counts, at_s = numbered.record["counts"], numbered.record.get("at_s", looks)
+    return Grown([numbered], counts[0], counts[-1], round(at_s[-1] - at_s[0], 2))
 
 
 def _container_fact(one: Grown, file: str) -> Fact:
     first, steps = one.first, one.records[0].steps()
     kind, path = clean(first["type"], 80), path_of(steps)
     how_many = first.get("containers", len(one.records))
-    what = kind if how_many == 1 else f"{how_many} objects of type {kind}"
+    what = kind if how_many == 1 else f"{how_many} {kind} objects"
     sites = _sites(first)
     data = HeapRetainer(
         type=kind,
@@ -226,7 +230,7 @@ def _sites(record: Record) -> list[Frame]:
 
 
 def _anew(record: Record) -> str:
-    return ", replaced by a longer one each time" if record["record"] == "value" else ""
+    return ", replaced by a longer one each time" if record.get("replaced") else ""
 
 
 def _size(size_bytes: int | None) -> str:

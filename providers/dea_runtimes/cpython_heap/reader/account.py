@@ -54,7 +54,7 @@ class Account:
         self._objects = second.objects
         self._modules = ModulePlaces(self._objects, interpreter.modules)
         self._sites = SiteFinder(Sources(second.snapshot.pid), self._modules.own_files())
-        self._sizes = Sizes(self._objects, second.census)
+        self._sizes = Sizes(self._objects, self._modules)
 
     def tell(self, grown: list[Watched], spread: Spread | None) -> Iterator[Told]:
         fitting = [watched for watched in grown if self._fits(watched)]
@@ -172,6 +172,8 @@ class Account:
             record = {
                 "record": "value",
                 "type": value.type_name,
+                "kind": value.kind,
+                "replaced": True,
                 "counts": [before, value.length],
                 "samples": [before, value.length],
                 "length": value.length,

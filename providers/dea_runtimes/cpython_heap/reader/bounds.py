@@ -14,7 +14,7 @@ _SIGN = 1 << 63
 def bound_of(objects: Objects, walk: Walk, address: int, info: TypeInfo) -> int | None:
     """None when nothing limits it, as far as can be seen."""
     try:
-        if info.kind == "deque" and (limit := _positive(objects, address + _DEQUE_LIMIT_AT)):
+        if info.kind == "deque" and (limit := deque_limit(objects, address)):
             return limit
         origin = walk.origins.get(address)
         if origin is None or origin.parent is None:
@@ -24,6 +24,10 @@ def bound_of(objects: Objects, walk: Walk, address: int, info: TypeInfo) -> int 
         return _queue_limit(objects, origin.parent) if origin.role == "attribute" else None
     except TornError:
         return None
+
+
+def deque_limit(objects: Objects, address: int) -> int | None:
+    return _positive(objects, address + _DEQUE_LIMIT_AT)
 
 
 def _positive(objects: Objects, at: int) -> int | None:

@@ -64,6 +64,8 @@ def closure(objects: Objects, function: int) -> list[tuple[str, int]]:
         return []
     held = tuple_items(objects, cells, _MOST_NAMES)
     names = variables(objects, memory.u64(function + offsets["function.code"]))
+    if len(held) > len(names):
+        raise TornError("a function closes over more variables than it has")
     values = [memory.u64(cell + 16) for cell in held]
     return list(zip(names[len(names) - len(held) :], values, strict=True))
 

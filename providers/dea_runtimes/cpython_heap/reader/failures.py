@@ -7,3 +7,7 @@ class TornError(Exception):
 
 class CannotLookError(Exception):
     """There is no way to read this target; the message says why."""
+
+
+class TooLargeError(CannotLookError):
+    """Copying the heap would hold the target for too long."""

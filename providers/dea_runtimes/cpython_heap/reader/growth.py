@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dea_runtimes.cpython_heap.reader.account import Account, Record, Told
-from dea_runtimes.cpython_heap.reader.failures import TornError
+from dea_runtimes.cpython_heap.reader.failures import TooLargeError, TornError
 from dea_runtimes.cpython_heap.reader.image import find_image
 from dea_runtimes.cpython_heap.reader.interpreter import Interpreter, find_interpreter
 from dea_runtimes.cpython_heap.reader.look import Look, take_look
@@ -13,6 +13,7 @@ from dea_runtimes.cpython_heap.reader.memory import Memory
 from dea_runtimes.cpython_heap.reader.objects import BYTE_KINDS
 from dea_runtimes.cpython_heap.reader.places import ModulePlaces
 from dea_runtimes.cpython_heap.reader.spread import find_spread
+from dea_runtimes.cpython_heap.reader.unheld import observe_unheld
 from dea_runtimes.cpython_heap.reader.values import named_values
 from dea_runtimes.cpython_heap.reader.watch import Watch, Watched
 
@@ -43,7 +44,10 @@ def observe_growth(
             "notes": interpreter.notes,
         }
     )
-    _Window(interpreter, duration_s, limit_bytes, record).observe()
+    try:
+        _Window(interpreter, duration_s, limit_bytes, record).observe()
+    except TooLargeError as error:
+        observe_unheld(interpreter, duration_s, str(error), record)
 
 
 class _Window:

@@ -2,7 +2,14 @@
 
 from itertools import pairwise
 
-from dea_runtimes.cpython_heap.reader.code import code_place, frame_locals, frames, function_place
+from dea_runtimes.cpython_heap.reader.code import (
+    code_place,
+    frame_code,
+    frame_locals,
+    frames,
+    function_place,
+    variables,
+)
 from dea_runtimes.cpython_heap.reader.failures import TornError
 from dea_runtimes.cpython_heap.reader.interpreter import Interpreter
 from dea_runtimes.cpython_heap.reader.objects import Objects
@@ -21,6 +28,7 @@ def check_landmarks(interpreter: Interpreter, objects: Objects) -> dict[str, int
     return {
         "module specs": _check_specs(objects, modules),
         "standard functions": _check_functions(objects, modules),
+        "variables": _check_variables(objects, modules),
         "frames": _check_frames(interpreter, objects),
     }
 
@@ -56,6 +64,19 @@ def _check_functions(objects: Objects, modules: dict[str, int]) -> int:
     raise TornError("no functions of the standard library under their names")
 
 
+def _check_variables(objects: Objects, modules: dict[str, int]) -> int:
+    """`posixpath.join(a, *p)` has had these parameters ever since."""
+    module = modules.get("posixpath", 0)
+    held = dict(objects.named(objects.memory.u64(module + 16))) if module else {}
+    function = held.get("join", 0)
+    if not function or not objects.is_a(function, "Function"):
+        return 0
+    names = variables(objects, objects.memory.u64(function + objects.offsets["function.code"]))
+    if names[:2] != ["a", "p"]:
+        raise TornError("the variables of functions are not where they should be")
+    return len(names)
+
+
 def _functions(objects: Objects, title: str, module: int) -> list[int]:
     """First lines of those functions of a module that have the right names and file."""
     memory, offsets = objects.memory, objects.offsets
@@ -77,9 +98,22 @@ def _check_frames(interpreter: Interpreter, objects: Objects) -> int:
     fitting, misfits = 0, 0
     for frame in frames(interpreter, objects):
         try:
-            fitting += all(objects.info_of(value).name for _, value in frame_locals(objects, frame))
+            known = all(objects.info_of(value).name for _, value in frame_locals(objects, frame))
         except TornError:
+            known = False
+        if known and _stack_fits(objects, frame):
+            fitting += 1
+        else:
             misfits += 1
     if misfits > fitting:
         raise TornError(f"{misfits} of {misfits + fitting} running functions do not fit")
     return fitting
+
+
+def _stack_fits(objects: Objects, frame: int) -> bool:
+    """Until 3.10 a frame tells where its variables end."""
+    if objects.minor > 10:
+        return True
+    names = variables(objects, frame_code(objects, frame))
+    end = frame + objects.offsets["frame.locals"] + 8 * len(names)
+    return objects.memory.u64(frame + objects.offsets["frame.stack"]) == end

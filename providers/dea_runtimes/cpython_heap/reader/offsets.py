@@ -27,6 +27,7 @@ cframe.current            -    -    -    8    0    -    -
 frame.back               24   24   24   48    8    8    8
 frame.code               32   32   32   32    0    0    0
 frame.locals            360  360  352   72   72   72   80
+frame.stack              64   64   64    -    -    -    -
 frame.owner               -    -    -   69   70   70   74
 generator.frame          16   16   16   80   72   72   72
 generator.state           -    -    -   75   67   67   67

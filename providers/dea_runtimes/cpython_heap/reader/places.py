@@ -50,6 +50,14 @@ class ModulePlaces:
         place = ModulePlace(address, name, text, variables)
         self._by_name[name] = self._by_address[address] = place
 
+    def spec_type(self, objects: Objects) -> int:
+        """The class of modules' `__spec__`, which is written in Python; 0 when none has any."""
+        for place in self._by_name.values():
+            spec = dict(place.variables).get("__spec__", 0)
+            if spec and objects.info_of(spec).name.endswith("_importlib.ModuleSpec"):
+                return objects.type_of(spec)
+        return 0
+
     def own_first(self) -> Iterable[ModulePlace]:
         """The user's modules before all others."""
         return sorted(self._by_name.values(), key=lambda place: not is_own(place.file))

@@ -1,9 +1,9 @@
 """Estimates how much memory a container keeps alive, going by its newest items."""
 
-from dea_runtimes.cpython_heap.reader.census import Census
 from dea_runtimes.cpython_heap.reader.failures import TornError
 from dea_runtimes.cpython_heap.reader.items import newest
 from dea_runtimes.cpython_heap.reader.objects import BYTE_KINDS, Objects, TypeInfo
+from dea_runtimes.cpython_heap.reader.places import ModulePlaces
 from dea_runtimes.cpython_heap.reader.references import ReferenceReader
 
 _SAMPLED = 24
@@ -38,15 +38,12 @@ class OpaqueError(Exception):
 class Sizes:
     """Goes by types and lengths; the content of strings is never read."""
 
-    def __init__(self, objects: Objects, census: Census) -> None:
+    def __init__(self, objects: Objects, modules: ModulePlaces) -> None:
         self._objects, self._memory = objects, objects.memory
         self._references = ReferenceReader(objects, 200)
         # All classes made by Python code share one deallocator; ModuleSpec is such a class.
-        self._python_made = {
-            self._memory.u64(counted.info.address + _DEALLOCATOR_AT)
-            for counted in census.types.values()
-            if counted.info.name.endswith("_importlib.ModuleSpec")
-        }
+        spec_type = modules.spec_type(objects)
+        self._python_made = self._memory.u64(spec_type + _DEALLOCATOR_AT) if spec_type else 0
         self._transparent: dict[int, bool] = {}
 
     def estimate(self, address: int, info: TypeInfo, length: int) -> int | None:
@@ -94,7 +91,7 @@ class Sizes:
         if info.name in _TRANSPARENT or info.flags & _EXCEPTION:
             return True
         deallocator = self._memory.u64(type_address + _DEALLOCATOR_AT)
-        return info.is_heap_type and deallocator in self._python_made
+        return info.is_heap_type and deallocator == self._python_made
 
     def _own_bytes(self, address: int, info: TypeInfo) -> int:
         memory = self._memory

@@ -8,12 +8,12 @@ import struct
 import time
 from collections.abc import Callable, Iterator
 
-from dea_runtimes.cpython_heap.reader.failures import CannotLookError, TornError
+from dea_runtimes.cpython_heap.reader.failures import CannotLookError, TooLargeError, TornError
 from dea_runtimes.cpython_heap.reader.hold import held
 from dea_runtimes.cpython_heap.reader.memory import PAGE_BYTES, Memory, read_mappings
 
-_BLOCK_PAGES = 64  # pages are looked up and copied in blocks of 256 KiB
-_BLOCKS_PER_CALL = 512  # process_vm_readv takes at most 1024 ranges
+_BRIDGED_PAGES = 4  # so many absent pages are copied as well rather than begin a new range
+_RANGES_PER_CALL = 512  # process_vm_readv takes at most 1024
 _SLACK_BYTES = 24 << 20
 # The top byte of a pagemap entry: bit 63 present, bit 62 swapped.
 _IN_USE = bytes(1 if flags >= 0x40 else 0 for flags in range(256))
@@ -36,7 +36,7 @@ class Snapshot(Memory):
         super().__init__(pid)
         size = _written_bytes(pid)
         if size > limit_bytes:
-            raise CannotLookError(
+            raise TooLargeError(
                 f"its heap of {size >> 20} MiB is larger than the {limit_bytes >> 20} MiB that are "
                 "copied at most, because it would be held for too long"
             )
@@ -81,8 +81,8 @@ class Snapshot(Memory):
         needed = sum(end - start for start, end in ranges)
         if needed > len(self.copied):
             raise TornError(f"the heap grew to {needed >> 20} MiB while it was looked at")
-        for first in range(0, len(ranges), _BLOCKS_PER_CALL):
-            group = ranges[first : first + _BLOCKS_PER_CALL]
+        for first in range(0, len(ranges), _RANGES_PER_CALL):
+            group = ranges[first : first + _RANGES_PER_CALL]
             self._read_group(group, at)
             for start, end in group:
                 self.starts.append(start)
@@ -153,7 +153,7 @@ def _in_use(pid: int) -> Iterator[tuple[int, int]]:
                 continue
             if mapping.path in ("[vvar]", "[vsyscall]") or mapping.path.startswith("/dev/"):
                 continue
-            for low, high in _blocks(pagemap.fileno(), mapping.start, mapping.end):
+            for low, high in _present(pagemap.fileno(), mapping.start, mapping.end):
                 if low == end:
                     end = high
                     continue
@@ -164,11 +164,16 @@ def _in_use(pid: int) -> Iterator[tuple[int, int]]:
         yield start, end
 
 
-def _blocks(pagemap: int, start: int, end: int) -> Iterator[tuple[int, int]]:
-    pages = (end - start) // PAGE_BYTES
-    entries = os.pread(pagemap, pages * 8, start // PAGE_BYTES * 8)
+def _present(pagemap: int, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Runs of pages that exist, in memory or swapped out."""
+    entries = os.pread(pagemap, (end - start) // PAGE_BYTES * 8, start // PAGE_BYTES * 8)
     used = entries[7::8].translate(_IN_USE)
-    for first in range(0, pages, _BLOCK_PAGES):
-        if 1 in used[first : first + _BLOCK_PAGES]:
-            low = start + first * PAGE_BYTES
-            yield low, min(low + _BLOCK_PAGES * PAGE_BYTES, end)
+    first = used.find(1)
+    while first >= 0:
+        last = following = first
+        while 0 <= following <= last + _BRIDGED_PAGES:
+            absent = used.find(0, following)
+            last = len(used) if absent < 0 else absent
+            following = used.find(1, last)
+        yield start + first * PAGE_BYTES, start + last * PAGE_BYTES
+        first = following

@@ -98,10 +98,17 @@ class _Checks:
             and bool(name and qualified)
             and all(self.is_object(value) for _, value in cells if value)
             and self.is_empty_or(address + offsets["function.closure"], "Tuple")
+            and self.free_variables(code) in (None, len(cells))
             and self.is_empty_or(address + offsets["function.defaults"], "Tuple")
             and self.is_empty_or(address + offsets["function.kwdefaults"], "Dict")
             and self.is_empty_or(address + offsets["function.dict"], "Dict")
         )
+
+    def free_variables(self, code: int) -> int | None:
+        """How many variables a function closes over; None where the code object does not tell."""
+        if "code.free" not in self.offsets:
+            return None
+        return self.memory.u64(self.memory.u64(code + self.offsets["code.free"]) + 16)
 
     def is_empty_or(self, field: int, name: str) -> bool:
         value = self.memory.u64(field)

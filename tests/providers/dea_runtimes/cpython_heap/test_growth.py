@@ -7,8 +7,8 @@ import pytest
 
 from dea.contracts.data import HeapRetainer, HeapSummary, Note
 from dea.errors import BackendError
-from dea_runtimes.cpython_heap import retainers
-from dea_runtimes.cpython_heap.backend import CPythonHeapGrowth
+from dea_runtimes.cpython_heap import backend, retainers
+from dea_runtimes.cpython_heap.backend import RECORDS, CPythonHeapGrowth
 from tests.providers.dea_runtimes.cpython_heap.targets import (
     interpreters,
     left_alone,
@@ -93,6 +93,28 @@ async def test_a_steady_program_has_nothing_that_grows(python: str, tmp_path: Pa
     assert [data for data in found if isinstance(data, HeapRetainer)] == []
     assert isinstance(found[0], HeapSummary)
     assert found[0].objects > 1000
+
+
+@PYTHONS
+@pytest.mark.anyio
+async def test_a_heap_too_large_to_copy_is_read_without_holding_the_target(
+    python: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(backend, "COPY_LIMIT_MIB", 1)
+    monkeypatch.setattr(retainers, "MOST_RETAINERS", 100)
+    with running("growing.py", python) as target:
+        observation = await observe(BACKEND, [target.pid], tmp_path / "run", WINDOW_S)
+    parsed = BACKEND.parse(observation)
+    found = {fact.data.path for fact in parsed.facts if isinstance(fact.data, HeapRetainer)}
+    assert {
+        "module global growing.LISTED",
+        "module global growing.LOG",
+        "attribute SESSIONS of class growing.Store",
+        "attribute items of growing.Store, held by module global growing.STORE",
+    } <= found
+    assert not any("BOUND" in path for path in found)
+    assert b"held_s" not in observation.files[RECORDS]
+    assert any("1 MiB that are copied at most" in text for text in parsed.limitations)
 
 
 @pytest.mark.anyio
