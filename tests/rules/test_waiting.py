@@ -1,105 +1,30 @@
 """Rules over waits: each fault is named, and everything that looks like it and is healthy is not."""
 
-from typing import Any
-
 import pytest
 
 from dea.contracts.data import (
     Cgroup,
     Data,
     Frame,
-    FrameHot,
-    LockWait,
     Metric,
-    Part,
-    Process,
-    Stack,
 )
-from dea.rules.draft import Draft, judge
-from dea.rules.waiting import RULES
-from tests.providers.observing import as_evidence
-
-WINDOW_S = 8.0
-PID, WORKER = 100, 101
-
-
-def thread(*parts: Part, tid: int = PID, pid: int = PID, name: str = "thread_time") -> Metric:
-    """A thread whose given waits are filled up with sleep."""
-    rest = round(1 - sum(part.share for part in parts), 3)
-    filled = [*parts, Part(cause="sleep", share=rest)] if rest > 0 else [*parts]
-    return Metric(
-        name=name,
-        value=WINDOW_S,
-        unit="s",
-        pid=pid,
-        tid=tid,
-        thread="worker",
-        runtime="python",
-        parts=filled,
-    )
-
-
-def part(cause: Any, share: float, **fields: Any) -> Part:
-    known: dict[str, Any] = {"episodes": 20, "longest_s": 0.5}
-    return Part(cause=cause, share=share, **(known | fields))
-
-
-def line(source: str, tid: int = PID, share: float = 0.95, **fields: Any) -> FrameHot:
-    """Where a thread was sampled most."""
-    known: dict[str, Any] = {
-        "pid": PID,
-        "scope": "wall",
-        "frame": Frame(function="fetch", file="/srv/app/shop.py", line=21, own=True),
-        "share": share,
-        "self_share": share,
-        "samples": 95,
-        "total_samples": 100,
-        "tid": tid,
-        "source": source,
-    }
-    return FrameHot(**(known | fields))
-
-
-def outbound(share: float, cause: str = "receive", **fields: Any) -> Part:
-    """Requests that are each answered after about 0.4 s."""
-    known: dict[str, Any] = {
-        "syscall": "recvfrom",
-        "object": "tcp 10.0.0.5:5432 (outbound)",
-        "role": "outbound",
-        "sent_bytes": 2000,
-        "received_bytes": 9000,
-        "unanswered": share,
-        "unanswered_s": 0.2,
-    }
-    return part(cause, share, **(known | fields))
-
-
-def conclude(*data: Data) -> list[Draft]:
-    return judge(as_evidence(*data), RULES)
-
-
-def loud(*data: Data) -> list[Draft]:
-    return [draft for draft in conclude(*data) if draft.severity != "info"]
-
-
-MUTEX = LockWait(
-    pid=PID,
-    lock="pthread mutex 0x1000",
-    waiters=[101, 102],
-    share=0.9,
-    owner_tid=103,
-    owner_thread="audit",
-    owner_state="sleep",
+from tests.rules.waiting_evidence import (
+    BUSY_HOST,
+    CLIENTS,
+    IDLE_HOST,
+    LOCK_PART,
+    MUTEX,
+    PID,
+    WAITS_FOR_MUTEX,
+    WORKER,
+    conclude,
+    line,
+    loud,
+    outbound,
+    part,
+    process,
+    thread,
 )
-LOCK_PART = {"object": "pthread mutex 0x1000 owned by tid 103 (audit)", "syscall": "futex"}
-WAITS_FOR_MUTEX = [thread(part("lock", 0.9, **LOCK_PART), tid=tid) for tid in (101, 102)]
-BUSY_HOST = Metric(name="host_load", value=0.9, unit="share", shares={"busy": 1.0, "target": 0.2})
-IDLE_HOST = Metric(name="host_load", value=0.1, unit="share", shares={"busy": 0.3, "target": 0.2})
-
-
-def process(pid: int, share: float, comm: str = "app") -> Process:
-    return Process(pid=pid, comm=comm, cpu_share=share)
-
 
 FAULTS: dict[str, tuple[list[Data], str, list[str]]] = {
     "mutex": (
@@ -250,7 +175,6 @@ def test_fault_is_named_first(data: list[Data], severity: str, names: list[str])
     assert [name for name in names if name not in text] == []
 
 
-CLIENTS = {"object": "clients on 0.0.0.0:80", "role": "listen", "episodes": 1, "longest_s": 8.0}
 HEALTHY: dict[str, list[Data]] = {
     "server without clients": [thread(part("poll", 1.0, **CLIENTS))],
     "accept": [thread(part("accept", 1.0, object="tcp 0.0.0.0:80 (listen)", role="listen"))],
@@ -355,86 +279,3 @@ HEALTHY: dict[str, list[Data]] = {
 @pytest.mark.parametrize("data", HEALTHY.values(), ids=HEALTHY)
 def test_healthy_waits_are_no_fault(data: list[Data]) -> None:
     assert loud(*data) == []
-
-
-def test_idle_target_gets_one_remark_that_says_what_it_waits_for() -> None:
-    drafts = conclude(
-        thread(part("signal_wait", 1.0)),
-        thread(part("poll", 1.0, **CLIENTS), pid=200, tid=200),
-        thread(part("futex", 1.0), pid=200, tid=201),
-    )
-    assert len(drafts) == 1
-    assert "pid 100 waits for a signal" in drafts[0].summary
-    assert "pid 200 waits for clients on 0.0.0.0:80" in drafts[0].summary
-
-
-def test_sleep_is_told_with_its_place() -> None:
-    remark = conclude(thread(part("sleep", 1.0)), line("time.sleep(5)", calls=["time.sleep"]))[0]
-    assert "sleeps 100% of the time at fetch shop.py:21" in remark.summary
-
-
-def test_parent_points_to_the_child_that_works() -> None:
-    drafts = conclude(
-        thread(part("child", 1.0, peer_pids=[200])),
-        thread(part("cpu_user", 0.95), pid=200, tid=200),
-        process(200, 0.95, "cruncher"),
-    )
-    assert any("only waits for pid 200 (cruncher)" in draft.summary for draft in drafts)
-    assert all(draft.severity == "info" for draft in drafts)
-
-
-def test_threads_that_wait_alike_are_told_once() -> None:
-    drafts = loud(*(thread(outbound(0.8, episodes=16), tid=tid) for tid in range(101, 107)))
-    assert len(drafts) == 1
-    assert "6 threads" in drafts[0].summary
-
-
-def test_side_thread_of_a_busy_program_is_not_high() -> None:
-    drafts = loud(thread(part("cpu_user", 0.9)), thread(outbound(0.9), tid=WORKER))
-    assert [draft.severity for draft in drafts] == ["warn"]
-
-
-def test_cause_lies_with_the_last_one_that_waits() -> None:
-    drafts = loud(
-        thread(outbound(1.0, episodes=16, peer_pids=[200])),
-        thread(
-            outbound(
-                0.9, cause="poll", role="listen", object="clients on 0.0.0.0:80; b", unanswered=0.9
-            ),
-            pid=200,
-            tid=200,
-        ),
-    )
-    assert "has requests to others unanswered" in drafts[0].summary
-    assert [draft.severity for draft in drafts] == ["warn", "warn"]
-
-
-def test_no_line_without_evidence_about_that_thread() -> None:
-    drafts = conclude(thread(outbound(0.8)), line("return connection.recv(4096)", tid=WORKER))
-    assert "shop.py" not in drafts[0].summary
-
-
-def test_line_must_fit_the_wait_when_the_thread_waits_in_two_ways() -> None:
-    waits = thread(outbound(0.5), part("disk", 0.5, syscall="fsync"))
-    sampled = line("os.fsync(f)", share=0.5, calls=["os.fsync"], lines={"21": 0.5})
-    disk = next(draft for draft in conclude(waits, sampled) if "disk" in draft.summary)
-    answers = next(draft for draft in conclude(waits, sampled) if "answers" in draft.summary)
-    assert "shop.py:21" in disk.summary
-    assert "shop.py" not in answers.summary
-
-
-def test_stack_names_the_innermost_own_frame() -> None:
-    frames = [
-        Frame(function="__lll_lock_wait", module="libc.so.6"),
-        Frame(function="pthread_mutex_lock", module="libc.so.6"),
-        Frame(function="post_entry", file="/srv/src/ledger.c", line=19, own=True),
-        Frame(function="main", file="/srv/src/ledger.c", line=40, own=True),
-    ]
-    stacks = [Stack(pid=PID, tid=tid, thread="t", frames=frames) for tid in (101, 102)]
-    assert "at post_entry ledger.c:19" in conclude(*WAITS_FOR_MUTEX, MUTEX, *stacks)[0].summary
-
-
-def test_gil_is_a_fault_only_when_threads_fill_one_cpu() -> None:
-    fighting = [thread(part("gil", 0.7), part("cpu_user", 0.3), tid=tid) for tid in range(101, 105)]
-    assert [draft.severity for draft in loud(*fighting)] == ["warn"]
-    assert loud(thread(part("gil", 0.3), part("cpu_user", 0.1), tid=101)) == []
