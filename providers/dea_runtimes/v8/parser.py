@@ -145,8 +145,8 @@ def _limitations(observation: Observation, looks: Looks) -> Iterator[str]:
         if process["stops"]:
             yield (
                 f"process {process['pid']} was held {process['stops']} times, for "
-                f"{process['held_us_median'] / 1000:.2g} ms at the median and "
-                f"{process['held_us_max'] / 1000:.2g} ms at the longest"
+                f"{process['held_us_median'] / 1000:.1f} ms at the median and "
+                f"{process['held_us_max'] / 1000:.1f} ms at the longest"
             )
         if process["unnamed"]:
             yield f"{process['unnamed']} frames of process {process['pid']} did not pass the checks"

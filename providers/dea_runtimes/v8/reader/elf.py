@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dea_runtimes.cpython_heap.reader.failures import CannotLookError
+from dea_runtimes.v8.reader.native import BUILTIN
 
 _ET_EXEC, _PT_LOAD, _PT_TLS = 2, 1, 7
 _SYMBOL_TABLES = (2, 11)  # SHT_SYMTAB, SHT_DYNSYM
@@ -86,7 +87,7 @@ def _binary(image: mmap.mmap) -> Binary:
     isolate: list[int] = []
     functions: dict[int, tuple[int, str]] = {}
     for name, kind_of_symbol, value, size in _symbols(image):
-        if kind_of_symbol in (_FUNCTION, _UNTYPED):
+        if (kind_of_symbol == _FUNCTION and size) or name.startswith(BUILTIN):
             functions[value] = (size, name)
         elif kind_of_symbol == _OBJECT and name.startswith(_CONSTANTS):
             constants[name.removeprefix(_CONSTANTS)] = value
