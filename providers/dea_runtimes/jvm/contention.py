@@ -14,6 +14,8 @@ T = TypeVar("T")
 _LEAST_MOMENTS, _LEAST_SHARE = 8, 0.1  # dumps in all, and the part in which a thread must wait
 _ALWAYS = 0.9
 _LOCKS = 5
+# Who waits for clients or events with a lock held is one of several who take turns at it.
+_TAKING_TURNS = frozenset({"accept", "poll"})
 
 
 @dataclass(frozen=True)
@@ -65,19 +67,24 @@ def sights(dump: ThreadDump) -> list[Sight]:
     return sorted(found, key=lambda sight: -len(sight.waiters))
 
 
-def moment_facts(pid: int, dump: ThreadDump, file: str) -> Iterator[Fact]:
+def moment_facts(pid: int, moment: Moment, file: str) -> Iterator[Fact]:
     """Locks that are waited for at this one moment; of circles all, of others the most wanted."""
+    dump = moment.dump
     circled = {lock for _, lock, _ in dump.circles}
     for number, sight in enumerate(sights(dump)):
         if number >= _LOCKS and sight.lock not in circled:
             continue
         owner = sight.owner
+        state = doing(owner, moment) if owner else None
+        if state in _TAKING_TURNS:
+            continue
         data = LockWait(
             pid=pid,
             lock=sight.lock.title,
             waiters=[thread.tid for thread in sight.waiters],
             owner_tid=owner.tid if owner else None,
             owner_thread=owner.name if owner else None,
+            owner_state=state,
             owner_place=owner.own if owner else None,
             place=sight.place,
         )

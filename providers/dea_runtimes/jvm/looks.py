@@ -11,7 +11,8 @@ from dea_runtimes.jvm.process import outer_tids, read_machine, resident_bytes
 
 _EVERY_S = 0.1
 _PAUSES = 20  # times as long as a dump took: the target stands still for it
-_RECENT = 5
+_RECENT = 5  # dumps by which the cost is judged
+_LONGEST_AT_FIRST_S = 0.5
 _DEEP_COST_S = 0.03
 _DEEP_RESIDENT_BYTES = 128 * 2**20
 _LARGEST_BYTES = 32 * 2**20  # of all dumps
@@ -69,7 +70,10 @@ class Watch:
         )
         # The cheapest of the last: dearer ones waited for a CPU, or for the collector to end.
         typical_s = min(look["took_s"] for look in self.looks[-_RECENT:])
-        self.next_s = at_s + max(_EVERY_S, _PAUSES * typical_s)
+        pause_s = _PAUSES * typical_s
+        if len(self.looks) < _RECENT:
+            pause_s = min(pause_s, _LONGEST_AT_FIRST_S)
+        self.next_s = at_s + max(_EVERY_S, pause_s)
 
     def _add(
         self, text: str, at_s: float, took_s: float, tasks: dict[str, tuple[int, str]]

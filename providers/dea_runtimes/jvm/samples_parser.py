@@ -147,8 +147,8 @@ def _limitations(observation: Observation, series: Sequence[Series]) -> Iterator
         longest_ms = 1000 * max(moment.took_s for moment in one.moments)
         few = ", too few for small shares" if count < _FEW else ""
         yield (
-            f"{count} thread dumps of process {one.pid}{few}; its Java threads stood still for at "
-            f"most {longest_ms:.0f} ms each, {one.pause_share:.1%} of the time in all"
+            f"{count} thread dumps of process {one.pid}{few}; each took at most {longest_ms:.0f} ms, "
+            f"all {one.pause_share:.1%} of the time, for part of which its Java threads stood still"
         )
     yield LEFT_BEHIND
     yield "virtual threads that wait do not show"

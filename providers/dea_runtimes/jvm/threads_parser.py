@@ -52,7 +52,7 @@ def _process(observation: Observation, pid: int) -> Iterator[Fact]:
     moment = Moment(0.0, 0.0, dump, {}, parse_states(observation.text(states_file(pid))))
     pictures = [picture(pid, t, moment) for t in dump.threads if t.is_of_program]
     yield from stack_facts(pid, pictures, file)
-    yield from moment_facts(pid, dump, file)
+    yield from moment_facts(pid, moment, file)
     yield from skipped_fact(dump.skipped, dump.first_bad_line, file)
 
 

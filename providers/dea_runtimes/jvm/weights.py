@@ -11,7 +11,7 @@ from dea_runtimes.jvm.frames import is_collector, work_of_machine
 from dea_runtimes.jvm.series import Moment, Series
 
 _SAMPLE_NS = 10_000_000  # of CPU time
-_FEW = 10  # dumps: then a sample stands for as long as there is between two of them
+_FEW = 6  # dumps: then a sample stands for as long as there is between two of them
 _OTHER = Frame(function="other threads of the JVM", module="JVM")
 
 _Stack = tuple[Frame, ...]

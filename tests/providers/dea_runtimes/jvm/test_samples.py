@@ -16,6 +16,7 @@ from dea_runtimes.jvm.series import Series, read_series
 from dea_runtimes.jvm.weights import on_cpu
 from tests.providers.observing import evidence_of, recorded
 
+ACCEPT = "at sun.nio.ch.Net.accept(java.base@17/Native Method)"
 SAMPLES, WALL, THREADS = Samples(), Wall(), Threads()
 
 
@@ -136,3 +137,14 @@ def test_what_is_no_dump_is_an_error_that_shows_it() -> None:
     observation = Observation(THREADS.name, THREADS.tool, 7, {"dump.7.txt": b"busy\n"}, facts)
     with pytest.raises(BackendError, match="busy"):
         THREADS.parse(observation)
+
+
+def test_workers_that_take_turns_at_accepting_clients_are_no_contention() -> None:
+    text = thread(8, "RUNNABLE", ACCEPT, "at app.A.run(A.java:3)", "- locked <0x1> (a app.L)")
+    text += thread(9, "BLOCKED", "at app.A.run(A.java:3)", "- waiting to lock <0x1> (a app.L)")
+    facts: dict[str, Any] = {"pids": [7], "notes": {"7": {"tids": [], "owners_unknown": False}}}
+    facts |= {"failures": [], "left_out": 0}
+    observation = Observation(THREADS.name, THREADS.tool, 7, {"dump.7.txt": text.encode()}, facts)
+    parsed = THREADS.parse(observation)
+    assert locks(parsed) == []
+    assert {fact.data.tid for fact in parsed.facts if isinstance(fact.data, Stack)} == {8, 9}
