@@ -87,7 +87,8 @@ def _parsed(
         Product("stacks.folded", "folded_stacks", fold(stacks)),
     ]
     rate = (
-        f"sampled {observation.facts['rate_hz']} times a second, only threads that run JavaScript"
+        f"sampled {observation.facts['rate_hz']} times a second, only threads that run JavaScript; "
+        "one that is ready but has no CPU counts as running"
     )
     return Parsed(
         facts,

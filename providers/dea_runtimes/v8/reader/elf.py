@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dea_runtimes.cpython_heap.reader.failures import CannotLookError
-from dea_runtimes.v8.reader.native import BUILTIN
+from dea_runtimes.v8.reader.native import BUILTIN, plain_name
 
 _ET_EXEC, _PT_LOAD, _PT_TLS = 2, 1, 7
 _SYMBOL_TABLES = (2, 11)  # SHT_SYMTAB, SHT_DYNSYM
@@ -88,6 +88,10 @@ def _binary(image: mmap.mmap) -> Binary:
     functions: dict[int, tuple[int, str]] = {}
     for name, kind_of_symbol, value, size in _symbols(image):
         if (kind_of_symbol == _FUNCTION and size) or name.startswith(BUILTIN):
+            known = functions.get(value)
+            # Functions that are equal may have been merged: then which one it is cannot be told.
+            if known is not None and plain_name(known[1]) != plain_name(name):
+                name = ""
             functions[value] = (size, name)
         elif kind_of_symbol == _OBJECT and name.startswith(_CONSTANTS):
             constants[name.removeprefix(_CONSTANTS)] = value

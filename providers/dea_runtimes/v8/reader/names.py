@@ -83,6 +83,9 @@ class Names:
 
     def _innermost(self, seen: Seen) -> Iterator[Named]:
         """What is at work below JavaScript."""
+        if self._collects(seen):
+            yield Named("gc", "garbage collection")
+            return
         if seen.syscall is not None:
             yield Named("syscall", _SYSCALLS.get(seen.syscall, f"syscall {seen.syscall}"))
             return
@@ -91,7 +94,7 @@ class Names:
             yield Named("regexp" if is_regexp(symbol) else "builtin", builtin_name(symbol))
         elif self._target.is_generated(seen.rip):
             return
-        elif is_collector(symbol) or self._collects(seen):
+        elif is_collector(symbol):
             yield Named("gc", "garbage collection")
         elif is_regexp(symbol):
             yield Named("regexp", "regular expression")

@@ -50,7 +50,7 @@ class _Watched:
 
     def _add(self, tid: int, seen: Seen) -> None:
         self.stacks[tid, seen.state, self.names.frames(seen)] += 1
-        self.without_stack += seen.syscall is None and seen.walk is None
+        self.without_stack += seen.state == "R" and seen.walk is None
         self.cut += seen.walk is not None and seen.walk.is_cut
         if seen.held_s:
             self.held_s.append(seen.held_s)

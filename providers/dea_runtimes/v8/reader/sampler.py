@@ -24,7 +24,7 @@ class Seen:
     shared: dict[int, int]
     returns: Sequence[int] = ()  # words below the innermost frame: return addresses, among others
     held_s: float = 0.0
-    syscall: int | None = None  # that it waits in
+    syscall: int | None = None  # that it is in
 
 
 class Thread:
@@ -66,7 +66,8 @@ class Thread:
         if walk is None:
             walk = self._left_at(stack, walker) or walker.walk(registers.rbp, 0)
         returns = _words(stack.data[: max(0, walk.first - stack.bottom)]) if walk else ()
-        return Seen(walk, registers.rip, state, self._shared(walk), returns)
+        shared = self._shared(walk)
+        return Seen(walk, registers.rip, state, shared, returns, syscall=registers.syscall)
 
     def _waiting(self, state: str) -> Seen | None:
         """In a system call nothing moves, so the stack can be read without a stop."""

@@ -26,13 +26,15 @@ _ptrace = ctypes.PyDLL(None, use_errno=True).ptrace
 _ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_long, ctypes.c_void_p]
 _ptrace.restype = ctypes.c_long
 _registers = (ctypes.c_uint64 * 27)()  # user_regs_struct of x86-64
-_R13, _RBP, _RIP, _RSP, _FS_BASE = 2, 4, 16, 19, 21
+_R13, _RBP, _SYSCALL, _RIP, _RSP, _FS_BASE = 2, 4, 15, 16, 19, 21
+_NO_SYSCALL = 1 << 63  # and above: it is a negative number
 
 
 @dataclass(frozen=True)
 class Registers:
     r13: int
     rbp: int
+    syscall: int | None  # that it was stopped in
     rip: int
     rsp: int
     fs_base: int
@@ -58,13 +60,23 @@ def look(tid: int, seen: Callable[[Registers], _Seen]) -> tuple[_Seen, float] | 
         stopped_s = time.perf_counter()
         if _ptrace(_GETREGS, tid, 0, ctypes.byref(_registers)) != 0:
             raise CannotLookError(f"thread {tid} has ended")
-        result = seen(
-            Registers(*(_registers[number] for number in (_R13, _RBP, _RIP, _RSP, _FS_BASE)))
-        )
+        result = seen(_read_registers())
         return result, time.perf_counter() - stopped_s
     finally:
         _let_go(tid, pending)
         _hurry(False)
+
+
+def _read_registers() -> Registers:
+    syscall = _registers[_SYSCALL]
+    return Registers(
+        r13=_registers[_R13],
+        rbp=_registers[_RBP],
+        syscall=syscall if syscall < _NO_SYSCALL else None,
+        rip=_registers[_RIP],
+        rsp=_registers[_RSP],
+        fs_base=_registers[_FS_BASE],
+    )
 
 
 def _hurry(yes: bool) -> None:
