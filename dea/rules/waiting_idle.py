@@ -42,6 +42,8 @@ def _typical(view: View, pid: int) -> ThreadTime:
 
 
 def _serves(part: Part) -> bool:
+    if "/.java_pid" in (part.object or ""):  # where a JVM listens for tools, such as ourselves
+        return False
     return part.share >= _HALF and part.role in ("listen", "inbound")
 
 
