@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from dea.rules import monitors
 from dea.rules.draft import Draft, Facts, Rule
 from dea.rules.event_loop import blocked_loops, synchronous_calls
 from dea.rules.waiting_host import disk, page_faults, starvation, stopped, throttling
@@ -10,7 +11,7 @@ from dea.rules.waiting_locks import interpreter_lock, owned_locks, unowned_locks
 from dea.rules.waiting_peers import answers, connections, file_locks, pipes, upstreams
 
 _FAULTS: tuple[Rule, ...] = (
-    *(blocked_loops, synchronous_calls),
+    *(blocked_loops, synchronous_calls, *monitors.RULES),
     *(owned_locks, unowned_locks, interpreter_lock),
     *(answers, upstreams, connections, pipes, file_locks),
     *(disk, page_faults, throttling, starvation, stopped),
