@@ -15,6 +15,9 @@ _PROCESSES = 6  # that become evidence, the busiest
 _THREADS = 5  # of a process that become evidence
 _SATURATED = 0.8
 _WORTH = 0.05  # of a core: what a thread must use to be evidence
+_WAIT_PER_USE = (
+    10  # a thread kept waiting for a CPU gets one now and then, also under a small quota
+)
 _KERNEL_MIN_CPU_S = 0.3  # the split into user and kernel is sampled, so it needs some time
 _GC_THREADS = ("GC Thread", "G1 ", "ZWorker", "ZDriver", "Shenandoah", "CMS ", "Concurrent Mark")
 
@@ -146,6 +149,7 @@ class _Task:
     kernel: int
     delay_ns: int
     started: int
+    was_ready: bool  # it ran or was ready to, at one of the readings
 
     def since(self, old: "_Task | None") -> "_Task":
         """What came in the window; a thread that began in it started from nothing."""
@@ -157,6 +161,7 @@ class _Task:
             self.kernel - old.kernel,
             self.delay_ns - old.delay_ns,
             self.started,
+            self.was_ready or old.was_ready,
         )
 
 
@@ -173,6 +178,7 @@ def _parse(text: str) -> tuple[float, int, dict[tuple[int, int], _Task]]:
             kernel=int(fields[12]),
             delay_ns=int(delay_ns),
             started=int(fields[19]),
+            was_ready=fields[0] == "R",
         )
     return float(words[1]), int(words[3]), tasks
 
@@ -202,9 +208,12 @@ def _use(
 
 
 def _thread(tid: int, used: _Task, window_s: float, hz: int) -> ThreadUse:
+    """Some kernels count sleep as waiting for a CPU when they balance load meanwhile, so the wait is
+    believed only in proportion to the CPU time, and less when nobody saw the thread ready."""
     share = (used.user + used.kernel) / hz / window_s
     waited = used.delay_ns / 1e9 / window_s  # told when the wait ends, so it may have begun before
-    return ThreadUse(tid, used.name, share, min(waited, max(0.0, 1.0 - share)))
+    credible = min(1.0 - share, share * (_WAIT_PER_USE if used.was_ready else 1))
+    return ThreadUse(tid, used.name, share, min(waited, max(0.0, credible)))
 
 
 def _stat(task: Path) -> str:

@@ -35,6 +35,7 @@ class _Case:
     tid: int | None = None
     cpu: Cited[Metric] | None = None
     wait: Cited[Metric] | None = None
+    most_waited: float = 1.0  # what the samples of its threads allow
     hots: list[Cited[FrameHot]] = field(default_factory=list[Cited[FrameHot]])
 
     @property
@@ -44,7 +45,13 @@ class _Case:
     @property
     def busy(self) -> float:
         """What it used and would have used had a CPU been free, as share of one core."""
-        return self.used + (self.wait.data.value if self.wait else 0.0)
+        return self.used + self.waited
+
+    @property
+    def waited(self) -> float:
+        """One thread can wait only while it does not run, also when two looks measured the two."""
+        wait = self.wait.data.value if self.wait else 0.0
+        return min(wait, self.most_waited, max(0.0, 1.0 - self.used))
 
     @property
     def samples(self) -> int:
@@ -202,8 +209,7 @@ def _bound(facts: Facts, case: _Case) -> str:
     if case.tid is not None and case.hots[0].data.thread:
         subject = f"thread {case.hots[0].data.thread} ({case.tid}) of {subject}"
     how = "is CPU-bound" if case.busy >= BUSY else "uses CPU"
-    waited = case.busy - case.used
-    starved = f", kept waiting for another {waited:.0%}" if waited >= 0.1 else ""
+    starved = f", kept waiting for another {case.waited:.0%}" if case.waited >= 0.1 else ""
     return f"{subject} {how} ({case.used:.0%} of a core{starved})"
 
 
@@ -241,7 +247,19 @@ def _cases(facts: Facts) -> Iterator[_Case]:
             if key in cases:
                 cases[key].cpu = metric
                 cases[key].wait = metric_of(facts, "cpu_wait_share", *key)
+    for case in cases.values():
+        case.most_waited = _most_waited(facts, case)
     yield from cases.values()
+
+
+def _most_waited(facts: Facts, case: _Case) -> float:
+    """How much of the time a thread of it was seen ready without a CPU, when threads were sampled."""
+    ready = [
+        sum(part.share for part in metric.data.parts if part.cause in ("runnable", "throttled"))
+        for metric in metrics(facts, "thread_time")
+        if metric.data.pid == case.pid and case.tid in (None, metric.data.tid)
+    ]
+    return max(ready, default=1.0)
 
 
 RULES: tuple[Rule, ...] = (

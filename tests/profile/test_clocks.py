@@ -11,10 +11,19 @@ def reading(at_s: float, *tasks: str) -> str:
 
 
 def task(
-    tid: int, user: int, kernel: int, *, wait_ms: int = 0, began: int = 5, name: str = "x"
+    tid: int,
+    user: int,
+    kernel: int,
+    *,
+    wait_ms: int = 0,
+    began: int = 5,
+    name: str = "x",
+    state: str = "R",
 ) -> str:
-    """One line as read_clocks writes it: fields 14, 15 and 22 of stat matter."""
-    stat = f"{tid or 7} ({name}) R 1 1 1 0 -1 0 0 0 0 0 {user} {kernel} 0 0 20 0 1 0 {began} 0 0"
+    """One line as read_clocks writes it: fields 3, 14, 15 and 22 of stat matter."""
+    stat = (
+        f"{tid or 7} ({name}) {state} 1 1 1 0 -1 0 0 0 0 0 {user} {kernel} 0 0 20 0 1 0 {began} 0 0"
+    )
     return f"7 {tid} {wait_ms * 1_000_000} {stat}"
 
 
@@ -37,6 +46,17 @@ def test_a_starved_thread_wanted_more_than_it_got() -> None:
     assert found.share == 0.4
     assert round(found.wait_share, 2) == 0.55  # thread 7: 0.3 used, 0.65 waited; 0.4 used in all
     assert [thread.is_saturated for thread in found.threads] == [True, False]
+
+
+def test_a_sleep_that_the_kernel_counts_as_waiting_is_not_believed() -> None:
+    """Measured on Linux 6.18: an idle shell and an idle server got the length of a sleep."""
+    before = [task(0, 0, 0), task(7, 0, 0)]
+    assert use(before, [task(0, 1, 0), task(7, 1, 0, wait_ms=1900)]).wait_share < 0.06
+    assert use(before, [task(0, 0, 0), task(7, 0, 0, wait_ms=300)]).wait_share == 0
+    asleep = [task(0, 0, 0), task(7, 0, 0, state="S")]
+    found = use(asleep, [task(0, 20, 0), task(7, 20, 0, wait_ms=1700, state="S")])
+    assert found.wait_share <= 0.1
+    assert not found.threads[0].is_saturated
 
 
 def test_a_thread_that_began_in_the_window_started_from_nothing() -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from dea.contracts.data import Data, Frame, FrameHot, Metric, Process
+from dea.contracts.data import Data, Frame, FrameHot, Metric, Part, Process
 from dea.rules.cpu import RULES
 from dea.rules.draft import Draft, judge
 from tests.providers.observing import as_evidence
@@ -60,6 +60,20 @@ def test_a_process_that_is_kept_from_the_cpu_is_bound_by_it_too() -> None:
     (draft,) = conclude(hot(0.93), cpu(0.35), cpu(0.63, "cpu_wait_share"))
     assert draft.severity == "high"
     assert "35% of a core, kept waiting for another 63%" in draft.summary
+
+
+def test_a_core_is_all_that_a_thread_can_want() -> None:
+    """Two samplers with windows of their own may say 40% used and 64% waited."""
+    (draft,) = conclude(hot(0.93), cpu(0.4), cpu(0.64, "cpu_wait_share"))
+    assert "40% of a core, kept waiting for another 60%" in draft.summary
+
+
+def test_the_samples_of_its_threads_overrule_what_the_kernel_counts_as_waiting() -> None:
+    parts = [Part(cause="cpu_user", share=0.4), Part(cause="sleep", share=0.6)]
+    seen = Metric(name="thread_time", value=8, unit="s", pid=7, tid=7, parts=parts)
+    draft, *_ = conclude(hot(0.93), cpu(0.4), cpu(0.6, "cpu_wait_share"), seen)
+    assert draft.severity == "info"
+    assert "waiting" not in draft.summary
 
 
 def test_few_samples_claim_nothing() -> None:

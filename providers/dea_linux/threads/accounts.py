@@ -1,11 +1,13 @@
 """Adds up where a thread's wall time went. Pure.
 
-CPU and run-queue time are exact (schedstat); the samples only split what is left.
+CPU time is exact (schedstat); the samples split what is left. Run-queue time is counted by the kernel
+too, but some kernels count sleep as well, so it is believed only as far as the samples allow.
 """
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
+from math import sqrt
 
 from dea.contracts.data.causes import Cause
 from dea_linux.threads.stored import Look, ThreadRecord
@@ -14,6 +16,7 @@ from dea_linux.threads.wait import Wait
 _MOST_WAITS = 6
 _SMALL = 0.005  # of the wall time: waits below are summed up
 _FEW_SWITCHES_PER_S = 5
+_SIGMAS = 3  # how far a share of the samples may be off by chance
 
 
 @dataclass
@@ -33,6 +36,7 @@ class Account:
 
     thread: ThreadRecord
     shares: list[Share] = field(default_factory=list[Share])
+    doubted_ns: int = 0  # of the run-queue time: the samples saw the thread wait instead
 
     def of(self, *causes: Cause) -> float:
         return sum(share.share for share in self.shares if share.wait.cause in causes)
@@ -50,8 +54,10 @@ def account(
     if wall <= 0:
         return None
     cpu = min(thread.cpu_ns, wall)
-    delay = min(thread.delay_ns, wall - cpu)
     looks = list(looks)
+    counted = min(thread.delay_ns, wall - cpu)
+    delay = min(counted, max(0, round(wall * _most_ready(looks, wait_of)) - cpu))
+    doubted = counted - delay
     delay += _queued(thread, looks, wall - cpu - delay)
     throttled = min(delay, throttled_ns)  # the delay includes it
     running: dict[Cause, float] = {
@@ -68,7 +74,16 @@ def account(
     shares = [Share(Wait(cause), ns / wall) for cause, ns in running.items()]
     if not seen:
         shares.append(Share(Wait("unattributed"), rest))
-    return Account(thread, _rounded(shares + _largest(waits)))
+    return Account(thread, _rounded(shares + _largest(waits)), doubted)
+
+
+def _most_ready(looks: list[Look], wait_of: Callable[[Look], Wait | None]) -> float:
+    """The largest share of the time, on the CPU or ready for it, with which the samples agree."""
+    looked = sum(look.samples for look in looks)
+    if not looked:
+        return 1.0
+    ready = sum(look.samples for look in looks if wait_of(look) is None)
+    return min(1.0, (ready + 1 + _SIGMAS * sqrt(ready + 1)) / looked)
 
 
 def _queued(thread: ThreadRecord, looks: list[Look], rest_ns: int) -> int:

@@ -1,8 +1,13 @@
 """What an observation of threads cannot tell, and what of it could not be read."""
 
+from collections.abc import Iterable, Iterator
+
 from dea.contracts.data import Note
 from dea.contracts.evidence import Fact
+from dea_linux.threads.accounts import Account
 from dea_linux.threads.stored import Stored
+
+_DOUBTED = 0.1  # of a thread's wall time
 
 
 def notes(stored: Stored) -> list[Fact]:
@@ -36,6 +41,17 @@ def limitations(stored: Stored) -> list[str]:
             "run as the target's user or as root"
         )
     return said
+
+
+def doubts(accounts: Iterable[Account]) -> Iterator[str]:
+    """Where the kernel and the samples disagree about the time without a CPU."""
+    doubted = [one for one in accounts if one.doubted_ns > _DOUBTED * one.thread.wall_ns]
+    if doubted:
+        worst = max(doubted, key=lambda one: one.doubted_ns)
+        yield (
+            f"the kernel counts {worst.doubted_ns / 1e9:.1f} s without a CPU for thread "
+            f"{worst.thread.tid}, but the samples saw it wait in calls meanwhile: they are believed"
+        )
 
 
 def _unreadable(stored: Stored) -> bool:

@@ -44,7 +44,7 @@ def parse(observation: Observation) -> Parsed:
         ),
         *limits.notes(stored),
     ]
-    return Parsed(facts, limits.limitations(stored))
+    return Parsed(facts, [*limits.limitations(stored), *limits.doubts(family)])
 
 
 def parse_look(observation: Observation) -> Parsed:

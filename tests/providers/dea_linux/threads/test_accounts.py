@@ -63,6 +63,22 @@ def test_throttled_time_is_taken_out_of_the_delay_that_holds_it() -> None:
     assert (made.of("throttled"), made.of("runnable")) == (0.4, 0.0)
 
 
+def test_a_sleep_that_the_kernel_counts_as_delay_stays_a_sleep() -> None:
+    """Measured on Linux 6.18: a shell that sleeps for 2 s got 2 s of run delay."""
+    idle = replace(THREAD, wall_ns=3 * SECOND_NS, delay_ns=2 * SECOND_NS)
+    made = add_up(idle, [waited(1, samples=298), RAN, RAN])
+    assert made.of("runnable", "throttled") < 0.03
+    assert made.of("sleep") > 0.97
+    assert made.doubted_ns > 1.9 * SECOND_NS
+
+
+def test_a_delay_that_the_samples_saw_is_believed_but_for_chance() -> None:
+    starved = replace(THREAD, cpu_ns=3 * SECOND_NS, delay_ns=5 * SECOND_NS)
+    made = add_up(starved, [waited(1, samples=240), *[RAN] * 760])
+    assert made.of("runnable") == pytest.approx(0.5)
+    assert made.doubted_ns == 0
+
+
 def test_what_no_sample_saw_is_unattributed() -> None:
     made = add_up(replace(THREAD, cpu_ns=9 * SECOND_NS), [RAN] * 9)
     assert made.of("unattributed") == pytest.approx(0.1)
