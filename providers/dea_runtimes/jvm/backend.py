@@ -50,6 +50,7 @@ class Threads(LinuxBackend):
 class _Sampler(LinuxBackend):
     runtimes: ClassVar[frozenset[Runtime]] = frozenset({"java"})
     rank: ClassVar[int] = 10
+    look: ClassVar[str] = "jvm.sampling"
 
     async def observe(self, request: Request, instruments: Instruments) -> dict[str, Any]:
         watches, failures = await _each(request.pids[:_PROCESSES], open_watch)
