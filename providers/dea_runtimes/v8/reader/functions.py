@@ -13,6 +13,7 @@ _LONGEST_NAME = 500
 _SLOTS_AFTER_LOCALS = 12
 _INLINED_LOCALS = 75  # of more local variables, a table holds the names
 _SCRIPTS_KEPT = 64
+_ARROW = re.compile(r"[\w$\\]+\s*=>")
 _METHOD = re.compile(r"[\w$#.]+$")
 
 
@@ -127,7 +128,7 @@ def _placed(scope: _Scope, script: Script, token_offset: int) -> Function:
     if not 0 <= start <= end <= len(source):
         raise TornError("a function that is not within its script")
     whole = start == 0 and end == len(source)
-    if not whole and not _is_function(source, start, end):
+    if not whole and not _is_function(source[start:end]):
         raise TornError("no function begins there in the source")
     name = _told(scope) or (TOP_LEVEL if whole else "")
     # 0xFFFF: too far away to be told
@@ -135,14 +136,9 @@ def _placed(scope: _Scope, script: Script, token_offset: int) -> Function:
     return Function(name, script.file, script.line_at(token))
 
 
-def _is_function(source: str, start: int, end: int) -> bool:
-    """Parameters in parentheses, one parameter and an arrow, or a class with its default constructor."""
-    text = source[start:end]
-    return (
-        text.startswith("(")
-        or re.match(r"(?:async\s+)?[\w$\\]+\s*=>", text) is not None
-        or (text.startswith(("class", "async", "{")) or text.endswith("}"))
-    )
+def _is_function(text: str) -> bool:
+    """Parameters in parentheses, one parameter and an arrow, a class, or a static block of one."""
+    return text.startswith(("(", "class", "{", "async")) or _ARROW.match(text) is not None
 
 
 def _told(scope: _Scope) -> str:

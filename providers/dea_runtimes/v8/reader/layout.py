@@ -41,6 +41,7 @@ class Layout:
     exit_frames: frozenset[int]
     regexp_frame: int | None
     code_type: int
+    wrapper_type: int | None  # of what holds a shared info, where there is such a thing
     deoptimization: tuple[int, int, int] | None  # where its count, literals, function stand
 
 
@@ -84,14 +85,18 @@ def read_layout(binary: Binary, base: int, memory: Memory) -> Layout:
         exit_frames=frozenset(n for name in _EXITS if (n := frames[name]) is not None),
         regexp_frame=frames["IrregexpFrame"],
         code_type=reader.get("type_Code__CODE_TYPE"),
+        wrapper_type=reader.find(
+            "type_SharedFunctionInfoWrapper__SHARED_FUNCTION_INFO_WRAPPER_TYPE"
+        ),
         deoptimization=_deoptimization(reader),
     )
 
 
 def _deoptimization(reader: "_Constants") -> tuple[int, int, int] | None:
     names = ("InlinedFunctionCount", "LiteralArray", "SharedFunctionInfo")
-    found = [reader.find(f"DeoptimizationData{name}Index") for name in names]
-    count, literals, shared = found
+    count, literals, shared = (reader.find(f"DeoptimizationData{name}Index") for name in names)
+    if shared is None:
+        shared = reader.find("DeoptimizationDataWrappedSharedFunctionInfoIndex")
     if count is None or literals is None or shared is None:
         return None
     return count, literals, shared

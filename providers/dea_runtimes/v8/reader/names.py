@@ -127,17 +127,16 @@ class Names:
         return replace(named, inlined=self._inlined(frame, address))
 
     def _inlined(self, frame: RawFrame, shared: int) -> tuple[str, ...]:
-        key = (shared, frame.pc >> 8)  # code does not move while we look
+        if self._target.file_of(frame.pc):
+            return ()  # interpreted
+        key = (shared, frame.pc >> 8)  # code seldom moves while we look
         if key not in self._inlined_by_code:
             objects = self._functions.objects
-            found = [
-                self._read(inner)
-                for inner in inlined_into(objects, frame.function, shared, frame.pc)
-            ]
+            found = [self._read(inner) for inner in inlined_into(objects, shared, frame.pc)]
             own = [
                 f"{n.function} {n.file.rsplit('/', 1)[-1]}:{n.line}"
                 for n in found
-                if n.what == "js"
+                if n.what == "js" and not n.file.startswith("node:")
             ]
             self._inlined_by_code[key] = tuple(dict.fromkeys(own))[:_INLINED]
         return self._inlined_by_code[key]

@@ -38,18 +38,14 @@ def is_regexp(symbol: str) -> bool:
 
 
 def plain_name(symbol: str) -> str:
-    """`v8::internal::JsonStringifier::Serialize` of a mangled name, without types; else itself."""
+    """`internal::JsonStringifier::Serialize` of a mangled name, without types; empty if unsure."""
     if not symbol.startswith("_Z"):
         return symbol
-    rest = re.sub(r"^_Z(?:L|TH|TW)?", "", symbol)
-    if rest.startswith("N"):
-        rest = re.sub(r"^N[rVK]*", "", rest)
+    rest = re.sub(r"^_ZL?(?:N[rVK]*)?(?:St)?", "", symbol)
     parts: list[str] = []
     while match := _LENGTH.match(rest):
         end = match.end() + int(match[0])
         parts.append(rest[match.end() : end])
-        rest = rest[end:]
-        if rest.startswith("I"):
-            break  # arguments of a template
+        rest = rest[end:].removeprefix("L")  # of a static function
     told = [part for part in parts if not part.startswith("_GLOBAL_")]
-    return "::".join(told[-3:]) or symbol
+    return "::".join(told[-3:])

@@ -11,10 +11,11 @@ from dea_runtimes.v8.reader.native import builtin_name, is_collector, plain_name
     [
         ("_ZN2v88internal4Heap14CollectGarbageEii", "internal::Heap::CollectGarbage"),
         ("_ZNK2v88internal6String6lengthEv", "internal::String::length"),
-        ("_ZN4node2fsL4ReadERKN2v8EE", "node::fs"),
+        ("_ZN4node2fsL4ReadERKN2v8EE", "node::fs::Read"),
+        ("_ZNSt10_HashtableImSt4pairE7emplaceEv", "_Hashtable"),
         ("uv__io_poll", "uv__io_poll"),
         ("_Z3fooi", "foo"),
-        ("_ZZ", "_ZZ"),
+        ("_ZZ", ""),
     ],
 )
 def test_names_of_cpp_functions(symbol: str, name: str) -> None:
