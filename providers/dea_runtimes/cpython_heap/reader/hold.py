@@ -16,7 +16,7 @@ from dea_runtimes.cpython_heap.reader.failures import CannotLookError, TornError
 _SEIZE, _INTERRUPT, _DETACH = 0x4206, 0x4207, 17  # linux/ptrace.h
 _EVENT_STOP = 128
 _WALL = 0x40000000
-_STOP_LIMIT_S = 0.1
+_STOP_LIMIT_S = 0.2
 _LET_GO_LIMIT_S = 2.0
 _POLL_S = 0.0001
 # PyDLL keeps the interpreter lock: no other thread of ours comes between while the target is held.

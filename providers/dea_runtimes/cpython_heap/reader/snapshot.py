@@ -2,6 +2,7 @@
 
 import bisect
 import ctypes
+import errno
 import mmap
 import os
 import struct
@@ -14,9 +15,10 @@ from dea_runtimes.cpython_heap.reader.memory import PAGE_BYTES, Memory, read_map
 
 _BRIDGED_PAGES = 4  # so many absent pages are copied as well rather than begin a new range
 _RANGES_PER_CALL = 512  # process_vm_readv takes at most 1024
+_MOST_UNREADABLE_PAGES = 5000
 _SLACK_BYTES = 24 << 20
-# The top byte of a pagemap entry: bit 63 present, bit 62 swapped.
-_IN_USE = bytes(1 if flags >= 0x40 else 0 for flags in range(256))
+# The top byte of a pagemap entry: bit 63 present, bit 62 swapped, bit 58 a guard that none may read.
+_IN_USE = bytes(flags >= 0x40 and not flags & 0x04 for flags in range(256))
 _readv = ctypes.CDLL(None, use_errno=True).process_vm_readv
 _readv.argtypes = [
     ctypes.c_long,
@@ -81,24 +83,40 @@ class Snapshot(Memory):
         needed = sum(end - start for start, end in ranges)
         if needed > len(self.copied):
             raise TornError(f"the heap grew to {needed >> 20} MiB while it was looked at")
-        for first in range(0, len(ranges), _RANGES_PER_CALL):
-            group = ranges[first : first + _RANGES_PER_CALL]
-            self._read_group(group, at)
-            for start, end in group:
-                self.starts.append(start)
-                self.ends.append(end)
-                self.shifts.append(at - start)
-                at += end - start
+        unreadable = 0
+        while ranges:
+            if unreadable > _MOST_UNREADABLE_PAGES:
+                raise TornError("much of the heap cannot be read")
+            group, ranges = ranges[:_RANGES_PER_CALL], ranges[_RANGES_PER_CALL:]
+            done = self._read_group(group, at)
+            for number, (start, end) in enumerate(group):
+                count = min(done, end - start)
+                self._note(start, start + count, at)
+                at, done = at + count, done - count
+                if start + count < end:
+                    # A page that cannot be read, such as the guard of a thread's stack.
+                    behind = start + count + PAGE_BYTES
+                    ranges = [(behind, end)] * (behind < end) + group[number + 1 :] + ranges
+                    unreadable += 1
+                    break
         self.size_bytes = at
 
-    def _read_group(self, ranges: list[tuple[int, int]], at: int) -> None:
+    def _note(self, start: int, end: int, at: int) -> None:
+        if start < end:
+            self.starts.append(start)
+            self.ends.append(end)
+            self.shifts.append(at - start)
+
+    def _read_group(self, ranges: list[tuple[int, int]], at: int) -> int:
+        """Copy until a page cannot be read; how many bytes came."""
         total = sum(end - start for start, end in ranges)
         remote = b"".join(struct.pack("QQ", start, end - start) for start, end in ranges)
         local = struct.pack("QQ", self._address + at, total)
-        done = _readv(self.pid, local, 1, remote, len(ranges), 0)
-        if done != total:
-            reason = os.strerror(ctypes.get_errno()) if done < 0 else f"{done} of {total} bytes"
-            raise TornError(f"the heap could not be copied: {reason}")
+        done = int(_readv(self.pid, local, 1, remote, len(ranges), 0))
+        if done < 0 and ctypes.get_errno() != errno.EFAULT:
+            reason = os.strerror(ctypes.get_errno())
+            raise CannotLookError(f"the heap could not be copied: {reason}")
+        return max(0, done) // PAGE_BYTES * PAGE_BYTES
 
     def segment(self, address: int) -> bool:
         """Make the copied range around an address current; False when it was not copied."""
