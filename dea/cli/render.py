@@ -1,5 +1,6 @@
 """A ToolResult as people read it: the target, what was concluded, what that rests on, what to do next."""
 
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from dea.cli.screen import heading, plain, severity, show
+from dea.contracts.data import SocketSummary
 from dea.contracts.evidence import Evidence
 from dea.contracts.finding import Finding
 from dea.contracts.result import ToolResult
@@ -47,6 +49,9 @@ def _parts(
 
 def _target(result: ToolResult) -> Text:
     target = result.target
+    ports = [item.data.port for item in result.evidence if isinstance(item.data, SocketSummary)]
+    if any(ports) and (target.pid == os.getpid() or target.comm == "dea"):  # nobody named one
+        return Text(f"port {ports[0]} of this host", style="bold")
     runtime = f"{target.runtime} " if target.runtime not in (None, "unknown") else ""
     text = Text(f"{runtime}process {target.pid or target.id}", style="bold")
     if target.comm:

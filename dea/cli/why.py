@@ -12,7 +12,6 @@ from dea.cli.interrupt import run_interruptible
 from dea.cli.progress import progress_on_stderr
 from dea.cli.streams import complain
 from dea.cli.tool_commands import FailOn, Json
-from dea.targets.port_holder import holder_of
 
 
 class Symptom(enum.StrEnum):
@@ -48,7 +47,7 @@ def why(
     """Find the cause of a symptom: attach, investigate, detach, and write the report."""
     asked = symptom or (Symptom.PORT_BUSY if port else Symptom.SLOW)
     if target is None and context.obj is None and asked is Symptom.PORT_BUSY and port:
-        target = _whoever_holds(port)
+        target = str(os.getpid())  # the look needs a target; ours is none that wants the port
     subject = subject_of(target, context.obj)
     arguments = {"symptom": asked.value, "port": port, "duration_s": duration, "consent": consent}
     given = {name: value for name, value in arguments.items() if value}
@@ -58,8 +57,3 @@ def why(
     if not result.ok and subject.kind == "command" and asked is not Symptom.CRASH:
         complain(f"if the command ended by itself: dea why --symptom crash -- {subject.target}")
     return finish(result, as_json=as_json, fail_on=fail_on, report=report)
-
-
-def _whoever_holds(port: int) -> str:
-    """The holder's pid; ours when nobody can be seen to hold it, since the look needs a target."""
-    return str(holder_of(port) or os.getpid())

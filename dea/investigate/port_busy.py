@@ -1,42 +1,42 @@
 """Port busy: who holds the port that the target, or the user, wants."""
 
-import re
+import os
 
 from dea.contracts.data import LogExcerpt, Socket, SyscallError
 from dea.contracts.scrub import one_line
 from dea.contracts.secrets import hide_secrets
 from dea.errors import ArgumentError
 from dea.investigate.inquiry import Inquiry
+from dea.investigate.refused_port import refusal_in
 from dea.rules import ports
 
-_IN_USE = re.compile(r"address already in use|EADDRINUSE|errno 98|bind\(\).* failed", re.IGNORECASE)
-_PORT = re.compile(r"(?:[:\s\[(]|port[ =:]*)(\d{2,5})\b(?!\s*\])")
 _LOOK_S = 3
+_START_S = 3.0  # a server that is refused its port has ended by then
 
 
 async def investigate_port_busy(inquiry: Inquiry) -> None:
-    port = inquiry.port or _port_from_output(inquiry) or await _port_from_bind(inquiry)
+    await inquiry.wait_for_exit(_START_S)
+    told = _port_from_output(inquiry)
+    port = inquiry.port or told or await _port_from_bind(inquiry)
     if port is None:
         raise ArgumentError(
             "no port was given, and the target was not seen failing to bind one",
             "Say which: port=8080 (dea why ... --port 8080)",
         )
     await inquiry.observe("port_busy", port=port)
-    inquiry.judge(ports.PORT_RULES)
+    # Without a target DEA stands in for one, and nobody is known to have been refused the port.
+    no_target = inquiry.target.pid == os.getpid()
+    inquiry.judge(ports.RULES_WITHOUT_TARGET if no_target else ports.PORT_RULES)
 
 
 def _port_from_output(inquiry: Inquiry) -> int | None:
     """The port in the line in which a launched command complained."""
     for stream in ("stderr", "stdout"):
-        for number, line in enumerate(inquiry.output(stream), 1):
-            if not _IN_USE.search(line):
-                continue
-            excerpt = LogExcerpt(source=stream, text=hide_secrets(one_line(line, 500)))
-            inquiry.cite(excerpt, f"{stream}: {excerpt.text}", stream, (number, number))
-            ports_named = [int(found) for found in _PORT.findall(line) if 0 < int(found) < 65536]
-            plausible = [port for port in ports_named if port not in (48, 98)]  # EADDRINUSE itself
-            if plausible:
-                return plausible[0]
+        if refusal := refusal_in(inquiry.output(stream)):
+            excerpt = LogExcerpt(source=stream, text=hide_secrets(one_line(refusal.line, 500)))
+            at = (refusal.number, refusal.number)
+            inquiry.cite(excerpt, f"{stream}: {excerpt.text}", stream, at)
+            return refusal.port
     return None
 
 

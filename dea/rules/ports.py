@@ -5,6 +5,7 @@ way. The rules say what would free the port; nothing here does it.
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from dea.contracts.data import Metric, Process, Socket, SyscallError
 from dea.rules.draft import Cited, Draft, Facts, Rule
@@ -239,7 +240,8 @@ def _how_to_free(port: Port, holder: Holder) -> str:
         )
     if _takes_ipv4_too(holder.sockets):
         said.append("An IPv6 wildcard that is not IPv6-only takes the port for IPv4 as well.")
-    said.append(f"Stop the holder or let one of the two use another port than {port.number}.")
+    stop = f" (kill {holder.pid})" if holder.pid and not (process and _is_kept_up(process)) else ""
+    said.append(f"Stop the holder{stop} or let one of the two use another port than {port.number}.")
     return " ".join(said)
 
 
@@ -262,6 +264,13 @@ def _about(process: Process) -> Iterator[str]:
         yield f"Its working folder is {process.cwd}."
 
 
+def _is_kept_up(process: Process) -> bool:
+    """Ending the process is not the way: a service manager or a container starts it again."""
+    return bool(process.unit or process.container or process.pid == 1) or (
+        process.comm in _FORWARDERS
+    )
+
+
 def _takes_ipv4_too(sockets: Sequence[Cited[Socket]]) -> bool:
     return any(c.data.ipv6_only is False and c.data.local.startswith("[::]") for c in sockets)
 
@@ -276,3 +285,13 @@ PORT_RULES: tuple[Rule, ...] = (
     elsewhere,
     not_allowed,
 )
+
+
+def _without_target(facts: Facts) -> Iterator[Draft]:
+    """Nobody is known to need the port, so its holder may have it by right: no more than a warning."""
+    for rule in PORT_RULES:
+        for draft in rule(facts):
+            yield replace(draft, severity="warn") if draft.severity == "high" else draft
+
+
+RULES_WITHOUT_TARGET: tuple[Rule, ...] = (_without_target,)

@@ -13,7 +13,7 @@ from dea.contracts.arguments import Investigate, Symptom
 from dea.contracts.data import Data
 from dea.contracts.evidence import Evidence, Fact
 from dea.contracts.session import Session
-from dea.errors import BackendError, DeaError
+from dea.errors import BackendError, DeaError, TargetError
 from dea.investigate.crash import investigate_crash
 from dea.investigate.hang import investigate_hang
 from dea.investigate.inquiry import Inquiry
@@ -115,20 +115,26 @@ class RunInquiry:
     async def observe(self, serving: str, duration_s: float = 0.0, **options: Any) -> bool:
         self.steps += 1
         try:
-            request = await self._request(duration_s, options)
-            choice = registry.choose(serving, request.target, host())
-            await self.run.observe(request, backends=choice.usable)
+            try:
+                await self._look(serving, duration_s, options)
+            except TargetError:  # it ended just now; what is left of it can be seen all the same
+                await self._look(serving, duration_s, options)
         except DeaError as error:
             self.failures.append(f"{serving}: {error}")
             self.limit(f"{serving} could not look: {error}")
             return False
         return True
 
+    async def _look(self, serving: str, duration_s: float, options: dict[str, Any]) -> None:
+        request = await self._request(duration_s, options)
+        choice = registry.choose(serving, request.target, host())
+        await self.run.observe(request, backends=choice.usable)
+
     async def _request(self, duration_s: float, options: dict[str, Any]) -> Request:
         """The target and its descendants; when it has ended, ourselves stand for "nobody"."""
-        pid = self.run.target.pid
-        if pid is None or not is_same(pid, self.run.start_ticks().get(pid)):
-            return Request(self.run.target, (os.getpid(),), duration_s, options)
+        pid, nobody = self.run.target.pid, os.getpid()
+        if pid is None or pid == nobody or not is_same(pid, self.run.start_ticks().get(pid)):
+            return Request(self.run.target, (nobody,), duration_s, options)
         return await self.run.request(duration_s, whole_family=True, **options)
 
     def cite(

@@ -1,10 +1,10 @@
 """What a command is asked about: a pid, a name, a command, or a session that is open already."""
 
-import os
 import re
 import socket
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,7 +13,6 @@ from dea.cli.ask import Subject, subject_of
 from dea.errors import ArgumentError
 from dea.process import identity
 from dea.store import home
-from dea.targets.port_holder import holder_of
 from tests.cli.conftest import Dea
 
 Process = subprocess.Popen[bytes]
@@ -108,26 +107,60 @@ def test_the_result_of_a_session_is_short_and_the_stored_one_whole(dea: Dea) -> 
     assert {item["id"] for item in result["evidence"]} <= {item["id"] for item in whole["evidence"]}
 
 
-def test_the_holder_of_a_port_is_found() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        assert holder_of(server.getsockname()[1]) == os.getpid()
-    with socket.create_server(("::1", 0), family=socket.AF_INET6) as server:
-        assert holder_of(server.getsockname()[1]) == os.getpid()
+LISTEN = """
+import socket, sys
+server = socket.create_server(("127.0.0.1", int(sys.argv[1])))
+print(server.getsockname()[1], flush=True)
+sys.stdin.read()
+"""
 
 
-def test_a_port_needs_no_target(dea: Dea) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port = server.getsockname()[1]
-        answer = dea("why", "--port", port, "--json")
+@pytest.fixture
+def holder() -> Iterator[tuple[int, int]]:
+    """Pid and port of another program that listens."""
+    with subprocess.Popen(
+        [sys.executable, "-c", LISTEN, "0"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdin
+        assert process.stdout
+        yield process.pid, int(process.stdout.readline())
+        process.stdin.close()
+
+
+def test_a_port_needs_no_target_and_its_holder_is_a_warning(
+    dea: Dea, holder: tuple[int, int]
+) -> None:
+    pid, port = holder
+    answer = dea("why", "--port", port, "--json", "--fail-on", "warn")
+    assert answer.code == 1, answer.err
+    first = answer.result()["findings"][0]
+    assert first["severity"] == "warn"
+    for part in (f"port {port}", f"pid {pid}", "user ", f"127.0.0.1:{port}", "since"):
+        assert part in first["summary"]
+    assert f"kill {pid}" in first["detail"]
+
+
+@pytest.mark.parametrize("symptom", ["port_busy", "crash"])
+def test_a_server_that_ends_because_of_its_port_is_told_the_holder(
+    symptom: str, dea: Dea, holder: tuple[int, int]
+) -> None:
+    pid, port = holder
+    named = ["--port", port] if symptom == "port_busy" else []
+    code = f"import socket\ns = socket.socket()\ns.bind(('127.0.0.1', {port}))"
+    server = [sys.executable, "-c", code, str(port)]
+    script = f"echo 'bind to port {port} failed: Address already in use' >&2; exec \"$@\""
+    answer = dea(
+        "why", "--symptom", symptom, *named, "--json", "--", "sh", "-c", script, "sh", *server
+    )
     assert answer.code == 0, answer.err
-    assert answer.result()["target"]["pid"] == os.getpid()
-    assert str(port) in answer.out
+    loud = [f["summary"] for f in answer.result()["findings"] if f["severity"] == "high"]
+    assert any(f"port {port} is held by pid {pid}" in summary for summary in loud), loud
 
 
 def test_a_port_that_nobody_holds_is_no_error(dea: Dea) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
-    assert holder_of(port) is None
     answer = dea("why", "--symptom", "port_busy", "--port", port, "--json")
     assert answer.code == 0, answer.err
     assert not [f for f in answer.result()["findings"] if f["severity"] != "info"]
+    assert dea("why", "--port", port).out.startswith(f"port {port} of this host")
