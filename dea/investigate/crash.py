@@ -1,12 +1,13 @@
 """Crash: how a launched command ended, where, and what it printed last."""
 
-from dea.contracts.data import LogExcerpt, Metric
+from dea.contracts.data import LogExcerpt, Metric, Process
 from dea.contracts.scrub import clean_text, one_line
 from dea.contracts.secrets import hide_secrets
 from dea.errors import TargetError
 from dea.investigate.inquiry import Inquiry
+from dea.investigate.refused_port import refusal_in
 from dea.investigate.traceback import last_traceback
-from dea.rules import exits
+from dea.rules import exits, ports
 
 DURATION_S = 10
 _LAST_LINES = 8
@@ -17,7 +18,7 @@ async def investigate_crash(inquiry: Inquiry) -> None:
     if spawned is None:
         raise TargetError(
             "DEA did not launch this process, and the crash of others cannot be examined yet",
-            "Launch it under DEA (attach with kind=command) and investigate again",
+            "Launch it under DEA and investigate again (dea why --symptom crash -- COMMAND)",
         )
     limit_s = inquiry.duration_s or DURATION_S
     code = await inquiry.wait_for_exit(limit_s)
@@ -27,15 +28,36 @@ async def investigate_crash(inquiry: Inquiry) -> None:
             Metric(name="exit_code", value=code, unit="code", pid=spawned.pid),
             f"process {spawned.pid} {state}",
         )
+        if code < 0:
+            _cite_command(inquiry, spawned.pid)
     for stream in ("stderr", "stdout"):
         _cite_traceback(inquiry, stream, spawned.pid)
         _cite_last_lines(inquiry, stream)
+    await _look_who_holds_the_port(inquiry)
     inquiry.judge(exits.RULES)
     inquiry.limit(
         "core dumps are not read yet: a native crash is told by its signal, not by its place"
     )
     if code is None:
         inquiry.limit(f"the command {state}; it was not seen to end")
+
+
+async def _look_who_holds_the_port(inquiry: Inquiry) -> None:
+    """A command that says it was refused a port ended because of somebody else."""
+    refusals = [refusal_in(inquiry.output(stream)) for stream in ("stderr", "stdout")]
+    refused = next((refusal for refusal in refusals if refusal), None)
+    port = inquiry.port or (refused.port if refused else None)
+    if refused and port and await inquiry.observe("port_busy", port=port):
+        inquiry.judge(ports.PORT_RULES)
+
+
+def _cite_command(inquiry: Inquiry, pid: int) -> None:
+    """For the rules, which say how to run it once more."""
+    command = inquiry.target.id
+    inquiry.cite(
+        Process(pid=pid, comm=inquiry.target.comm or "?", cmdline=command),
+        f"it was launched as: {command}",
+    )
 
 
 def _cite_traceback(inquiry: Inquiry, stream: str, pid: int) -> None:

@@ -1,9 +1,10 @@
 """How a process ended."""
 
+import re
 import signal
 from collections.abc import Iterator
 
-from dea.contracts.data import LogExcerpt, Metric, Stack
+from dea.contracts.data import LogExcerpt, Metric, Process, SocketSummary, Stack
 from dea.rules.draft import Cited, Draft, Facts, Rule
 
 # sysexits.h and the shell's conventions; others have no common meaning.
@@ -14,6 +15,7 @@ _MEANINGS = {
     139: "128+11: SIGSEGV, as its parent shell reports it",
     143: "128+15: ended by SIGTERM, as its parent shell reports it",
 }
+_IN_USE = re.compile(r"address already in use|EADDRINUSE", re.IGNORECASE)
 _PLANNED = frozenset({signal.SIGTERM, signal.SIGINT, signal.SIGHUP})
 
 
@@ -40,8 +42,18 @@ def _by_signal(facts: Facts, exit_code: Cited[Metric], number: int) -> Draft:
         summary=f"process {exit_code.data.pid} was ended by {name}{_last_words(facts)}",
         evidence_ids=[exit_code.id, *_output_ids(facts)],
         confidence="observed",
-        detail="" if planned else "Who sent it and where it struck need a core dump or a tracer.",
+        detail="" if planned else _where_it_struck(facts),
         weight=1.0,
+    )
+
+
+def _where_it_struck(facts: Facts) -> str:
+    """How to see it the next time."""
+    commands = [process.data.cmdline for process in facts.of(Process) if process.data.cmdline]
+    command = commands[0] if commands else "COMMAND"
+    return (
+        "Where it struck needs a debugger. Run it once more under one, which prints the stack: "
+        f"gdb -batch -ex run -ex bt --args {command}"
     )
 
 
@@ -58,6 +70,7 @@ def _by_code(facts: Facts, exit_code: Cited[Metric], code: int) -> Draft:
             summary=f"process {pid} exited with {code}: {errors[0].data.text} in {place}{raised}",
             evidence_ids=[exit_code.id, stacks[0].id, errors[0].id],
             confidence="observed",
+            detail=_of_a_port(facts, errors[0].data.text),
             weight=1.0,
         )
     meaning = f" ({_MEANINGS[code]})" if code in _MEANINGS else ""
@@ -66,7 +79,17 @@ def _by_code(facts: Facts, exit_code: Cited[Metric], code: int) -> Draft:
         summary=f"process {pid} exited with {code}{meaning}{_last_words(facts)}",
         evidence_ids=[exit_code.id, *_output_ids(facts)],
         confidence="observed",
+        detail=_of_a_port(facts, " ".join(log.data.text for log in facts.of(LogExcerpt))),
         weight=0.8,
+    )
+
+
+def _of_a_port(facts: Facts, said: str) -> str:
+    """Where to look on, unless the port was looked at already."""
+    if not _IN_USE.search(said) or any(facts.of(SocketSummary)):
+        return ""
+    return (
+        "Another program holds the port that it wants. Who: dea why --symptom port_busy --port PORT"
     )
 
 

@@ -1,6 +1,6 @@
 """How a process ended: normal exit, exit code, signal, exception."""
 
-from dea.contracts.data import Data, Frame, LogExcerpt, Metric, Stack
+from dea.contracts.data import Data, Frame, LogExcerpt, Metric, Process, Stack
 from dea.contracts.evidence import Evidence
 from dea.rules.draft import Draft, judge
 from dea.rules.exits import RULES
@@ -59,3 +59,16 @@ def test_an_exit_code_without_a_traceback_is_not_explained_away() -> None:
 
 def test_no_exit_no_finding() -> None:
     assert conclude(LogExcerpt(source="stderr", text="hello")) == []
+
+
+def test_a_fatal_signal_says_how_to_see_the_place_the_next_time() -> None:
+    launched = Process(pid=7, comm="app", cmdline="./app --fast")
+    (draft,) = conclude(exit_code(-11), launched)
+    assert "gdb -batch -ex run -ex bt --args ./app --fast" in draft.detail
+
+
+def test_an_address_in_use_leads_to_the_port() -> None:
+    (draft,) = conclude(exit_code(1), LogExcerpt(source="stderr", text="Address already in use"))
+    assert "--symptom port_busy" in draft.detail
+    (draft,) = conclude(exit_code(1), LogExcerpt(source="stderr", text="no such file"))
+    assert draft.detail == ""
