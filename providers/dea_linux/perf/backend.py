@@ -22,6 +22,7 @@ from dea.errors import BackendError
 from dea.profile.clocks import read_clocks
 from dea.profile.family import read_family
 from dea_linux.perf import parser
+from dea_linux.perf.lasting import lasting
 from dea_linux.perf.lines import LINES, find_lines
 from dea_linux.perf.script import read_script
 from dea_linux.perf.source import hot_lines
@@ -96,7 +97,8 @@ async def _record(
     # Go keeps frame pointers, which cost less than copies of the stack.
     stacks = "fp" if runtime == "go" else f"dwarf,{_STACK_BYTES}"
     argv = ["perf", "record", "-q", "-e", "cpu-clock", "-F", str(rate_hz), "--call-graph", stacks]
-    argv += ["--no-buildid-cache", "--no-bpf-event", "-p", ",".join(map(str, pids))]
+    argv += ["--no-buildid-cache", "--no-bpf-event", "-p"]
+    argv += [",".join(map(str, lasting(pids, duration_s)))]
     argv += ["-o", str(data), "--", "sleep", f"{duration_s:g}"]
     result = await instruments.run(
         argv, timeout_s=duration_s + _GRACE_S, writes=data, max_bytes=_MOST_BYTES
