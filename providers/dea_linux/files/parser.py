@@ -10,6 +10,7 @@ from dea.contracts.quantities import in_bytes, in_figures
 from dea.contracts.scrub import one_line
 from dea.contracts.trend import metric_series
 from dea.errors import BackendError
+from dea_linux import own_cost
 from dea_linux.files import peers
 from dea_linux.files.groups import Alike, Namer, count, groups, namer
 from dea_linux.files.replay import Details, Look, Watched, read_changes, read_details
@@ -133,4 +134,4 @@ def _limitations(observation: Observation) -> list[str]:
         limited.append(
             f"descriptors were watched for {facts['window_s']:.1f} s: a slower leak does not show"
         )
-    return limited
+    return limited + own_cost.said(facts)

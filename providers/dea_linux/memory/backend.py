@@ -9,6 +9,7 @@ import anyio
 from dea.backend import Instruments, LinuxBackend, Observation, Parsed, Request
 from dea_linux.memory.parser import parse
 from dea_linux.memory.watch import Watch
+from dea_linux.own_cost import OwnCost
 
 _EVERY_S = 0.1
 
@@ -22,19 +23,19 @@ class Series(LinuxBackend):
     async def observe(self, request: Request, instruments: Instruments) -> dict[str, Any]:
         """Raises BackendError when the target has no memory of its own."""
         watch = Watch(request.pid)
-        began_s = time.monotonic()
-        await anyio.to_thread.run_sync(watch.begin)
+        cost, began_s = OwnCost(), time.monotonic()
+        await anyio.to_thread.run_sync(cost.of, watch.begin)
         while (left_s := request.duration_s - (time.monotonic() - began_s)) > 0:
             # Never in step with the target: it too may do something ten times a second.
             await anyio.sleep(min(_EVERY_S * random.uniform(0.5, 1.5), left_s))
-            await anyio.to_thread.run_sync(watch.look)
+            await anyio.to_thread.run_sync(cost.of, watch.look)
             await instruments.progress(1 - max(0, left_s) / request.duration_s, "sampling memory")
             if watch.ended:
                 break
-        await anyio.to_thread.run_sync(watch.end)
+        await anyio.to_thread.run_sync(cost.of, watch.end)
         for name, text in watch.texts.items():
             instruments.save(name, text)
-        return watch.facts
+        return watch.facts | cost.noted()
 
     def parse(self, observation: Observation) -> Parsed:
         return parse(observation)

@@ -7,6 +7,7 @@ from dea.contracts.data import Metric, MetricSeries, Note
 from dea.contracts.evidence import Fact
 from dea.contracts.quantities import in_bytes, in_unit
 from dea.contracts.scrub import one_line
+from dea_linux import own_cost
 from dea_linux.memory import limits, mappings
 from dea_linux.memory.samples import LEAKING, Samples, read
 
@@ -129,4 +130,4 @@ def _limitations(observation: Observation) -> list[str]:
             f"memory was watched for {facts['window_s']:.1f} s: growth that is slower or comes "
             "now and then does not show, and a longer cycle looks like growth"
         )
-    return limited
+    return limited + own_cost.said(facts)

@@ -12,6 +12,7 @@ from dea.backend import Instruments, LinuxBackend, Observation, Parsed, Request
 from dea.errors import BackendError
 from dea_linux import netlink
 from dea_linux.netlink import Holders, InetSocket
+from dea_linux.own_cost import OwnCost
 from dea_linux.sockets import parser, processes, snapshot
 from dea_linux.sockets.peers import Peers
 from dea_linux.sockets.snapshot import Snapshot
@@ -37,22 +38,23 @@ class SocketsDiag(LinuxBackend):
     rank: ClassVar[int] = 10
 
     async def observe(self, request: Request, instruments: Instruments) -> dict[str, Any]:
-        window_s = request.duration_s or _WINDOW_S
+        window_s, cost = request.duration_s or _WINDOW_S, OwnCost()
         try:
-            first = await anyio.to_thread.run_sync(_look, request.pids)
+            first = await anyio.to_thread.run_sync(cost.of, _look, request.pids)
             await anyio.sleep(window_s)
-            second = await anyio.to_thread.run_sync(_look, request.pids)
+            second = await anyio.to_thread.run_sync(cost.of, _look, request.pids)
         except OSError as error:
             raise BackendError(
                 f"cannot read the sockets of process {request.pid}: {error.strerror}",
                 "Run DEA as root",
             ) from error
         _require_readable(request.pids, second.held)
-        await anyio.to_thread.run_sync(_save, first, second, request.pids, instruments)
+        await anyio.to_thread.run_sync(cost.of, _save, first, second, request.pids, instruments)
         return {
             "window_s": round(second.at_s - first.at_s, 3),
             "pids": list(request.pids),
             "no_sock_diag": second.inet.reason,
+            **cost.noted(),
         }
 
     def parse(self, observation: Observation) -> Parsed:

@@ -7,6 +7,7 @@ from dea.backend import Observation, Parsed, Product
 from dea.contracts.data import Socket, SocketSummary
 from dea.contracts.evidence import Fact
 from dea.errors import BackendError
+from dea_linux import own_cost
 from dea_linux.sockets import table
 from dea_linux.sockets.evidence import describe, inet_data, unix_data
 from dea_linux.sockets.grouping import Group, grouped
@@ -91,4 +92,4 @@ def _limitations(observation: Observation, held: table.Held, groups: int) -> lis
         )
     if groups > _KEPT:
         said.append(f"{_KEPT} of {groups} groups of sockets are shown, all are in {LISTING}")
-    return said
+    return said + own_cost.said(observation.facts)

@@ -146,6 +146,7 @@ async def test_live_window_sees_what_comes_meanwhile(tmp_path: Path) -> None:
     before, after = (summaries(WINDOW.parse(seen))[os.getpid()] for seen in (first, last))
     assert after.by_type["socket"] - before.by_type.get("socket", 0) == 40
     assert after.window_s > 0.4
+    assert "of a CPU" in WINDOW.parse(last).limitations[-1]
     unnamed = next(fd for fd in groups(WINDOW.parse(last)) if fd.path == "unix (unnamed)")
     assert (unnamed.count >= 40, unnamed.state) == (True, "ESTABLISHED")
 

@@ -145,6 +145,7 @@ async def test_live_window_of_this_process(tmp_path: Path) -> None:
     assert found[os.getpid(), "threads"].last >= 1
     assert found[os.getpid(), "fds"].last == pytest.approx(len(os.listdir("/proc/self/fd")), abs=5)
     assert observation.facts["refused"] == []
+    assert "of a CPU" in SERIES.parse(observation).limitations[-1]
 
 
 @pytest.mark.anyio

@@ -61,7 +61,7 @@ async def test_own_connection_with_both_ends_and_what_was_read(tmp_path: Path) -
         socket.create_connection(server.getsockname()) as client,
         server.accept()[0],
     ):
-        observation = await observe(SocketsDiag(), [os.getpid()], tmp_path / "look", 0.02)
+        observation = await observe(SocketsDiag(), [os.getpid()], tmp_path / "look", 0.6)
         port = server.getsockname()[1]
         local_port = client.getsockname()[1]
     found = {sock.role: sock for sock in sockets_of(observation) if str(port) in sock.local}
@@ -70,6 +70,7 @@ async def test_own_connection_with_both_ends_and_what_was_read(tmp_path: Path) -
     assert found["inbound"].remote == f"127.0.0.1:{local_port}"
     assert [(sock.role, sock.peer_pid) for sock in ours] == [("outbound", os.getpid())]
     assert ours[0].change is not None
+    assert "of a CPU" in SocketsDiag().parse(observation).limitations[-1]
     assert ours[0].change.read_bytes == 0
 
 
