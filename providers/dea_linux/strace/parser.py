@@ -26,6 +26,8 @@ _MANY = 20
 _SHARE = 0.005  # of all calls or of the window
 _ALWAYS = ("bind", "connect")  # how many succeeded tells what a failure means
 _MEASURABLE_PER_S = 100
+_STOPPED_S = 2e-5  # each call: two stops of about 10 us
+_BLOCKED_S = 0.001  # below that a call was only under way when the window ended
 # Failures that are part of the normal flow and would crowd out the others; the stat counts them.
 _EXPECTED = frozenset({"EINPROGRESS", "ERESTARTSYS"})
 
@@ -54,7 +56,8 @@ def parse(observation: Observation) -> Parsed:
     ]
     if not tally.sums and not trace.pending:
         facts.append(Fact(Note(text="no system call was made"), "no system call was made"))
-    return Parsed(facts, _limitations(seen))
+    calls = sum(total.count for total in tally.by_name().values())
+    return Parsed(facts, _limitations(seen, calls))
 
 
 def _stats(tally: Tally, names: Names, window_s: float) -> Iterator[Fact]:
@@ -153,6 +156,7 @@ def _slow(tally: Tally, trace: Trace, began_at: float, window_s: float) -> Itera
         name, line = begun.name.decode(), begun.line
         call = Call(thread, begun.stamp, name, begun.args, b"", None, line)
         calls.append((max(0.0, ended_at - call.at), call, False))
+    calls = [item for item in calls if item[0] >= _BLOCKED_S]
     calls.sort(key=lambda item: -item[0])
     of_name: Counter[str] = Counter()
     shown = 0
@@ -204,10 +208,10 @@ def _bad_lines(trace: Trace) -> Iterator[Fact]:
         yield Fact(note, text, TRACE)
 
 
-def _limitations(seen: Mapping[str, Any]) -> list[str]:
+def _limitations(seen: Mapping[str, Any], calls: int) -> list[str]:
     cost = "strace stops the target twice per system call (about 10 us each)"
     said = [
-        f"{cost}: rates are lower and times longer than without it{_measured(seen)}",
+        f"{cost}: rates are lower and times longer than without it; {_measured(seen, calls)}",
         "calls that were already blocked when strace attached count from then",
     ]
     if seen.get("truncated"):
@@ -219,14 +223,15 @@ def _limitations(seen: Mapping[str, Any]) -> list[str]:
     return said
 
 
-def _measured(seen: Mapping[str, Any]) -> str:
+def _measured(seen: Mapping[str, Any], calls: int) -> str:
+    """How much slower it got on, by its reads and writes; else what its calls must have cost."""
     before, during = seen.get("before"), seen.get("during")
-    if not before or not during:
-        return ""
-    if before["io_per_s"] >= _MEASURABLE_PER_S:
+    if before and during and before["io_per_s"] >= _MEASURABLE_PER_S:
         factor = before["io_per_s"] / max(during["io_per_s"], 1.0)
-        return f"; measured: {max(factor, 1.0):.1f} times slower"
+        return f"measured: {max(factor, 1.0):.1f} times slower"
+    why = "it read and wrote too little before" if before and during else "the window is too short"
+    per_s = calls / seen["window_s"] if seen["window_s"] else 0.0
     return (
-        f"; its CPU use was {before['cpu_share']:.0%} of a core before and "
-        f"{during['cpu_share']:.0%} while traced"
+        f"how much slower it was could not be measured ({why}); {per_s:.0f} calls per second at "
+        f"that cost stop it for {per_s * _STOPPED_S:.1%} of the time"
     )

@@ -89,6 +89,22 @@ def test_how_much_it_slowed_the_target_is_said(troubles: Parsed) -> None:
     assert "30.0 times slower" in " ".join(troubles.limitations)
 
 
+def test_what_cannot_be_measured_is_estimated_and_said_to_be() -> None:
+    text = "".join(f"7 {100 + n / 100:.6f} getpid() = 7 <0.000010>\n" for n in range(1000))
+    idle = {"cpu_share": 0.01, "io_per_s": 0.5}
+    said = " ".join(parser.parse(trace_of(text, before=idle, during=idle)).limitations)
+    assert "could not be measured (it read and wrote too little before)" in said
+    assert "100 calls per second at that cost stop it for 0.2% of the time" in said
+    assert "CPU use" not in said
+
+
+def test_a_call_that_began_as_the_window_ended_is_not_blocked() -> None:
+    begun = "7 109.9996 read(3<pipe:[1]>,  <unfinished ...>\n"
+    assert not of(parser.parse(trace_of(begun)), SyscallSlow)
+    (blocked,) = of(parser.parse(trace_of(begun.replace("109.9996", "107.5"))), SyscallSlow)
+    assert (blocked.duration_s, blocked.finished) == (2.5, False)
+
+
 def test_sums_by_name_and_by_the_object_that_dominates() -> None:
     text = "".join(
         f'7 {100 + n / 100:.6f} pread64(3</var/shop.db>, "abcd"..., 4096, 0) = 4096 <0.001000>\n'
