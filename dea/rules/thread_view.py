@@ -86,12 +86,19 @@ def _share(hot: Cited[FrameHot]) -> float:
 
 @dataclass(frozen=True)
 class Doing:
-    """What a process mostly did. `is_blocked`: something kept it from going on."""
+    """What a process mostly did. `is_blocked`: something kept it from going on; `is_asleep`: it slept
+    on purpose, at a place that is known."""
 
     text: str
     is_busy: bool = False
     is_blocked: bool = False
+    is_asleep: bool = False
     ids: tuple[str, ...] = ()
+
+    @property
+    def explains(self) -> bool:
+        """Whether it tells why others wait for it."""
+        return self.is_busy or self.is_blocked or self.is_asleep
 
 
 @dataclass
@@ -122,7 +129,7 @@ class View:
     def doing(self, pid: int) -> Doing | None:
         """What a process did in the window, told by the thread that works, or else serves others."""
         threads = [thread for thread in self.of(pid) if thread.parts]
-        return _doing(max(threads, key=_activity)) if threads else None
+        return doing_of(max(threads, key=_activity)) if threads else None
 
 
 def _activity(thread: ThreadTime) -> tuple[float, float, bool, bool]:
@@ -130,11 +137,14 @@ def _activity(thread: ThreadTime) -> tuple[float, float, bool, bool]:
     return thread.share(*RUNNING), thread.share(*_BLOCKED), inbound, thread.is_main
 
 
-def _doing(thread: ThreadTime) -> Doing:
+def doing_of(thread: ThreadTime) -> Doing:
+    """What one thread mostly did."""
     running = thread.share(*RUNNING)
     if running >= 0.5:
         return Doing(f"is on the CPU {running:.0%} of the time", is_busy=True, ids=(thread.id,))
-    part = max(thread.parts, key=lambda part: part.share)
+    part = max(thread.parts, key=lambda part: part.share, default=None)
+    if part is None:
+        return Doing("did nothing")
     place = thread.place(part)
     asks = part.role == "outbound" and part.cause in ("receive", "poll") and is_exchange(part)
     does = _BLOCKED.get(part.cause) or ("waits for an answer" if asks else _IDLE.get(part.cause))
@@ -143,6 +153,7 @@ def _doing(thread: ThreadTime) -> Doing:
     return Doing(
         f"{does or 'waits'}{on}{at} {part.share:.0%} of the time",
         is_blocked=part.share >= 0.5 and (part.cause in _BLOCKED or asks),
+        is_asleep=part.share >= 0.5 and part.cause == "sleep" and bool(at),
         ids=(thread.id, place.id) if place else (thread.id,),
     )
 
@@ -193,7 +204,7 @@ def is_exchange(part: Part) -> bool:
     Where bytes are not known (AF_UNIX, connections that were closed), separate waits must do.
     """
     if part.sent_bytes is None or part.received_bytes is None:
-        return (part.episodes or 0) >= 2
+        return (part.episodes or 0) >= 2 and (part.unanswered is None or part.unanswered >= 0.5)
     moved = part.sent_bytes > 0 and part.received_bytes > 0
     return moved or ((part.episodes or 0) >= 2 and (part.unanswered or 0.0) >= 0.5)
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dea.contracts.data import Part
 from dea.contracts.finding import Confidence
 from dea.rules.draft import Draft, Facts
-from dea.rules.thread_view import Doing, View, is_exchange, mean_s, read_threads
+from dea.rules.thread_view import Doing, View, doing_of, is_exchange, mean_s, read_threads
 from dea.rules.waiting_groups import Waiting, waits
 
 _WHOLE = 0.9  # of a thread's wall time
@@ -53,16 +53,18 @@ def _slow_answers(waiting: Waiting, view: View) -> Draft:
     if part.cause == "poll":
         each_s = 2 * (part.unanswered_s or 0.0)  # seen at a random moment, half of it has passed
     blame, ids = _blame(waiting, view)
+    cause, cause_ids = _cause(waiting, view)
+    ids = list(dict.fromkeys([*ids, *cause_ids]))
     others = [pid for pid in waiting.peers if pid != waiting.thread.pid]
     passes_on = any(_asks_others(pid, view) for pid in others)
     severity = waiting.severity(view)
     return Draft(
         severity="warn" if severity == "high" and passes_on else severity,
         summary=f"{waiting.who} {part.share:.0%} of the time for answers from "
-        f"{_peer(waiting, view)}, about {_seconds(each_s)} each{waiting.at}",
+        f"{_peer(waiting, view)}, about {_seconds(each_s)} each{waiting.at}{cause}",
         evidence_ids=[*waiting.ids, *ids],
         confidence="inferred",
-        detail=f"{_traffic(part)}{blame}",
+        detail=f"{_traffic(part)}{'' if cause else blame}",
         weight=part.share * (0.5 if passes_on else 1.0),
         next=(*waiting.next, "inspect_sockets"),
     )
@@ -216,9 +218,28 @@ def _blame(waiting: Waiting, view: View) -> tuple[str, list[str]]:
     return "".join(said), ids
 
 
+def _cause(waiting: Waiting, view: View) -> tuple[str, list[str]]:
+    """Why the only peer answers late, when what it did was seen; the peer may be another thread."""
+    peer, own_pid = next(iter(waiting.peers), 0), waiting.thread.pid
+    if len(waiting.peers) != 1:
+        return "", []
+    if peer != own_pid:
+        doing = view.doing(peer)
+        if doing is None or not doing.explains:
+            return "", []
+        return f", because pid {peer} {doing.text}", list(doing.ids)
+    waiters = {thread.tid for thread in waiting.threads}
+    others = [thread for thread in view.of(own_pid) if thread.tid not in waiters]
+    reasons = [(thread, doing) for thread in others if (doing := doing_of(thread)).explains]
+    if len(reasons) != 1:
+        return "", []
+    thread, doing = reasons[0]
+    return f", probably because {thread.title} {doing.text}", list(doing.ids)
+
+
 def _traffic(part: Part) -> str:
     if part.sent_bytes is None or part.received_bytes is None:
-        return f"{part.episodes or 0} separate waits were seen."
+        return f"{part.episodes or 0} separate waits were seen; how many bytes moved is not known."
     return (
         f"{part.episodes or 0} separate waits were seen; {part.sent_bytes} bytes went out and "
         f"{part.received_bytes} came back in the window."

@@ -72,6 +72,35 @@ def test_cause_lies_with_the_last_one_that_waits() -> None:
     assert [draft.severity for draft in drafts] == ["warn", "warn"]
 
 
+SLEEPS = [thread(part("sleep", 1.0), pid=200, tid=200), line("time.sleep(1)", tid=200, pid=200)]
+
+
+def test_why_the_peer_answers_late_is_told_with_the_wait() -> None:
+    first = conclude(thread(outbound(1.0, episodes=8, peer_pids=[200])), *SLEEPS)[0]
+    assert "because pid 200 sleeps at fetch shop.py:21 100% of the time" in first.summary
+    assert {"t.e1", "t.e2"} <= set(first.evidence_ids)
+
+
+def test_the_peer_may_be_another_thread_of_the_program() -> None:
+    asks = thread(outbound(1.0, episodes=8, peer_pids=[PID]))
+    sleeper = thread(part("sleep", 1.0), tid=WORKER)
+    first = conclude(asks, sleeper, line("time.sleep(1)", tid=WORKER))[0]
+    assert "probably because thread worker (101) sleeps at fetch shop.py:21" in first.summary
+
+
+def test_an_idle_peer_is_no_reason() -> None:
+    waits = thread(part("poll", 1.0), pid=200, tid=200)
+    first = conclude(thread(outbound(1.0, episodes=8, peer_pids=[200])), waits)[0]
+    assert "because" not in first.summary
+
+
+def test_unknown_traffic_is_not_told_as_none() -> None:
+    unknown = outbound(1.0, episodes=8, sent_bytes=None, received_bytes=None)
+    first = conclude(thread(unknown))[0]
+    assert "how many bytes moved is not known" in first.detail
+    assert first.severity == "high"
+
+
 def test_no_line_without_evidence_about_that_thread() -> None:
     drafts = conclude(thread(outbound(0.8)), line("return connection.recv(4096)", tid=WORKER))
     assert "shop.py" not in drafts[0].summary

@@ -10,10 +10,11 @@ from dea_linux.threads.stored import Stored
 
 @dataclass(frozen=True)
 class Traffic:
-    """See Part: bytes in the window; `unanswered` is a share of looks, `unanswered_s` an age."""
+    """See Part: bytes in the window, None when a connection was closed before its last bytes were
+    counted; `unanswered` is a share of looks, `unanswered_s` an age."""
 
-    sent_bytes: int
-    received_bytes: int
+    sent_bytes: int | None
+    received_bytes: int | None
     unanswered: float
     unanswered_s: float | None
 
@@ -23,6 +24,7 @@ class TrafficLog:
 
     def __init__(self, stored: Stored) -> None:
         self._by_inode: dict[int, list[tuple[int, TcpInfo]]] = defaultdict(list)
+        self._last_ms = max((at_ms for at_ms, _ in stored.sockets), default=0)
         for at_ms, end in stored.sockets:
             if end.tcp and end.inode and end.state == "ESTABLISHED":
                 self._by_inode[end.inode].append((at_ms, end.tcp))
@@ -39,12 +41,20 @@ class TrafficLog:
             for at_ms, tcp in looks:
                 if _is_owed(tcp, asks_at_once=asks_at_once):
                     ages[at_ms] = max(ages.get(at_ms, 0.0), tcp.since_sent_ms / 1000)
+        counted = all(self._is_counted(looks) for looks in seen.values())
+        moved = (
+            sum(_moved(looks, sent=sent) for looks in seen.values()) if counted else None
+            for sent in (True, False)
+        )
         return Traffic(
-            sent_bytes=sum(_moved(looks, sent=True) for looks in seen.values()),
-            received_bytes=sum(_moved(looks, sent=False) for looks in seen.values()),
+            *moved,
             unanswered=round(len(ages) / len(times), 2),
             unanswered_s=round(sum(ages.values()) / len(ages), 3) if ages else None,
         )
+
+    def _is_counted(self, looks: list[tuple[int, TcpInfo]]) -> bool:
+        """Whether it was looked at more than once and until the end."""
+        return len(looks) > 1 and looks[-1][0] == self._last_ms
 
 
 def _is_owed(tcp: TcpInfo, *, asks_at_once: bool) -> bool:
