@@ -20,6 +20,7 @@ from dea_runtimes.v8.reader.target import Target, read_target
 Record = Callable[[dict[str, Any]], None]
 _THREADS = 32  # that are looked at once to find those that run JavaScript
 _MOST_SCRIPTED = 4  # of a process
+_BLIND = "this node does not tell where JavaScript waits, and none was seen to run"
 _LEAST_PAUSE = 0.2  # of the time between two looks
 
 
@@ -34,6 +35,10 @@ class _Watched:
         self.held_s: list[float] = []
         self.missed = self.without_stack = self.cut = 0
         self.has_ended = False
+
+    @property
+    def sees_waits(self) -> bool:
+        return any(thread.is_known for thread in self.threads.values())
 
     def look(self, *, waiting_too: bool) -> None:
         for tid, thread in list(self.threads.items()):
@@ -73,8 +78,14 @@ def record_samples(
         pause_s = random.uniform(0.5, 1.5) / rate_hz - (time.monotonic() - begun_s)
         time.sleep(max(_LEAST_PAUSE / rate_hz, pause_s))
     numbers: dict[Named, int] = {}
+    blind = [o for o in watched if waiting_too and not (o.sees_waits or o.has_ended)]
     for one in watched:
-        _write(one, numbers, record)
+        if one in blind:
+            record({"record": "refused", "pid": one.target.pid, "reason": _BLIND})
+        else:
+            _write(one, numbers, record)
+    if len(blind) == len(watched):
+        raise CannotLookError(_BLIND)
     record({"record": "end"})
 
 

@@ -10,7 +10,9 @@ from dea_runtimes.v8.reader.stack import StackCopy, Walk, Walker
 from dea_runtimes.v8.reader.stop import Registers, look
 from dea_runtimes.v8.reader.target import Target
 
-_ISOLATE_BYTES = 8192  # of V8's per-thread data, in which it notes where JavaScript was left
+# How much is searched of V8's per-thread data, in which it notes where JavaScript was left: in node
+# 18, which does not tell where this data is, that stands further on.
+_ISOLATE_BYTES, _OLD_ISOLATE_BYTES = 4096, 20480
 _ROOT_BIAS = 128  # generated code keeps r13 that far into this data
 
 
@@ -51,6 +53,11 @@ class Thread:
     def runs_javascript(self) -> bool:
         """Whether V8 runs on this thread. Raises CannotLookError when it may not be traced."""
         look(self._tid, self._note_isolate)
+        return self.is_known
+
+    @property
+    def is_known(self) -> bool:
+        """Whether it can be told where JavaScript waits for a call into C++."""
         return self._isolate != 0
 
     def _stopped(self, registers: Registers, state: str) -> Seen:
@@ -93,7 +100,9 @@ class Thread:
         """From where JavaScript called into C++, as V8 notes it."""
         if not self._isolate:
             return None
-        words = _words(self._target.memory.read_now(self._isolate, _ISOLATE_BYTES))
+        is_old = self._target.binary.isolate_at is None
+        count = _OLD_ISOLATE_BYTES if is_old else _ISOLATE_BYTES
+        words = _words(self._target.memory.read_now(self._isolate, count))
         for word in sorted({word for word in words if stack.holds(word)}):
             walk = walker.walk(word, 0)
             if walk is not None and walk.frames:

@@ -1,6 +1,7 @@
 """One node process: its memory, the symbols of its code, and V8's layout, all checked once."""
 
 from bisect import bisect_right
+from dataclasses import replace
 
 from dea_runtimes.cpython_heap.reader.failures import CannotLookError, TornError
 from dea_runtimes.cpython_heap.reader.memory import Mapping, Memory, read_mappings
@@ -65,6 +66,8 @@ def read_target(pid: int) -> Target:
     mappings = read_mappings(pid)
     path, first = _node_file(mappings)
     binary = read_binary(f"/proc/{pid}/exe" if first is None else f"/proc/{pid}/root{path}")
+    if first is not None:  # the place of a library's thread-local variables is not known
+        binary = replace(binary, isolate_at=None)
     own = [mapping.start for mapping in mappings if mapping.path == path]
     if not own:
         raise CannotLookError(f"the code of process {pid} is not in its memory map")
