@@ -187,6 +187,16 @@ class Run:
         return self.order(self.drafts)
 
     def next_steps(self) -> list[str]:
-        """What to run next: what the tool says, then what its findings ask for."""
+        """What to run next: what the tool says, then what its findings ask for.
+
+        Not what has run in this session: it would say the same, or fail for the same reason.
+        """
         wanted = [*self.suggested_next, *(n for d in self.conclusions() for n in d.next)]
-        return [name for name in dict.fromkeys(wanted) if name != self.tool][:4]
+        known = {self.tool, *self._tools_run()}
+        return [name for name in dict.fromkeys(wanted) if name not in known][:4]
+
+    def _tools_run(self) -> list[str]:
+        try:
+            return [run.tool for run in self.session.read().runs] if self.session else []
+        except SessionError:
+            return []

@@ -281,3 +281,15 @@ async def test_runs_side_by_side_in_one_session_do_not_mix(
     results = session.results()
     assert [r.run_id for r in results] == [f"container_info#{n}" for n in range(1, 11)]
     assert all(r.evidence[0].id == f"{r.run_id}.e1" for r in results)
+
+
+async def test_what_ran_in_the_session_is_not_suggested_again(
+    session: StoredSession, install: Install
+) -> None:
+    async def work(run: Run) -> None:
+        await run.call("inspect_files", {"session_id": session.id, "window_s": 0})
+        run.suggested_next += ["inspect_files", "dump_stacks"]
+
+    install(work)
+    result = await invoke("container_info", {"session_id": session.id})
+    assert result.suggested_next == ["dump_stacks"]
