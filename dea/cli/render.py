@@ -1,6 +1,7 @@
 """A ToolResult as people read it: the target, what was concluded, what that rests on, what to do next."""
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -9,7 +10,9 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from dea.cli.next_steps import commands, install_first
 from dea.cli.screen import heading, plain, severity, show
+from dea.cli.stack_view import stacks
 from dea.contracts.data import SocketSummary
 from dea.contracts.evidence import Evidence
 from dea.contracts.finding import Finding
@@ -17,6 +20,18 @@ from dea.contracts.result import ToolResult
 from dea.contracts.session import Session
 
 _EVIDENCE_SHOWN = 25
+_NUMBER = re.compile(r"\d+(?:\.\d+)?")
+# Tools whose evidence alone does not say whether it is as it should be.
+_LOOKS = frozenset(
+    {
+        "inspect_files",
+        "inspect_sockets",
+        "profile_cpu",
+        "snapshot_memory",
+        "time_budget",
+        "trace_syscalls",
+    }
+)
 
 
 def show_result(result: ToolResult, session: Session | None, report: Path | None = None) -> None:
@@ -34,10 +49,15 @@ def _parts(
         yield ""
     if result.findings:
         yield _findings(result.findings)
+    elif result.ok and result.evidence and result.tool in _LOOKS:
+        yield plain("No sign of a fault in this look.", "bold green")
+        yield ""
+    if result.tool == "dump_stacks":
+        yield from stacks(result)
     yield from _evidence(result)
     if result.limitations:
         yield heading("What this cannot see")
-        for text in result.limitations:
+        for text in alike_once(result.limitations):
             yield _item(plain(text))
         yield ""
     if session is not None:
@@ -45,6 +65,11 @@ def _parts(
         yield plain(f"Session  {session.dir}")
     if report is not None:
         yield plain(f"Report   {report}")
+
+
+def alike_once(texts: Sequence[str]) -> list[str]:
+    """Texts that differ in numbers only, as of two looks of one backend, once."""
+    return list({_NUMBER.sub("#", text): text for text in reversed(texts)}.values())[::-1]
 
 
 def _target(result: ToolResult) -> Text:
@@ -105,16 +130,14 @@ def _evidence_table(evidence: Sequence[Evidence]) -> Table:
 
 
 def _next(tools: Sequence[str], session: Session) -> Iterator[RenderableType]:
-    """Command lines; a session that is closed cannot look any more, so they name the target."""
-    if not tools:
+    install = install_first(session)
+    if not tools and not install:
         return
-    target = session.target
-    subject = f"-- {target.id}" if target.kind == "command" else str(target.pid or target.id)
     yield heading("To learn more")
-    for tool in tools:
-        command = "why" if tool == "investigate" else tool.replace("_", "-")
-        on = session.id if session.state == "attached" else subject
-        yield _item(plain(f"dea {command} {on}"))
+    if install:
+        yield _item(plain(f"{install}  # then once more"))
+    for command in commands(tools, session):
+        yield _item(plain(command))
     yield ""
 
 

@@ -120,3 +120,21 @@ def test_colour_is_for_terminals(monkeypatch: pytest.MonkeyPatch) -> None:
         finish(result(), as_json=False)
         assert ("\x1b[" in terminal.getvalue()) is expected
         monkeypatch.setenv("NO_COLOR", "1")
+
+
+def test_a_look_without_findings_ends_with_a_verdict(capsys: pytest.CaptureFixture[str]) -> None:
+    finish(result("snapshot_memory", findings=0), as_json=False)
+    assert "No sign of a fault in this look." in capsys.readouterr().out
+    finish(result("snapshot_memory"), as_json=False)
+    assert "No sign of a fault" not in capsys.readouterr().out
+
+
+def test_limits_that_differ_in_numbers_only_are_told_once(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    texts = ["sampled 100 times a second", "nothing else", "sampled 49.5 times a second"]
+    finish(result().model_copy(update={"limitations": texts}), as_json=False)
+    shown = capsys.readouterr().out
+    assert shown.count("times a second") == 1
+    assert "sampled 100 times" in shown
+    assert "nothing else" in shown
