@@ -12,6 +12,7 @@ from dea.rules.series import (
     Growth,
     growing,
     latest,
+    least_bytes,
     left_bytes,
     memory_limit,
     new_clients,
@@ -19,8 +20,6 @@ from dea.rules.series import (
 )
 
 _MIB = 2**20
-_LEAST_BYTES = 1 * _MIB
-_LEAST_SHARE = 0.005  # of resident memory
 _DOUBLED_BYTES = 16 * _MIB
 _SOON_S = 600.0
 _YOUNG_S = 60.0
@@ -44,8 +43,7 @@ def memory_growth(facts: Facts, others: Sequence[Grown] = ()) -> Iterator[Grown]
 
 
 def _is_material(growth: Growth, facts: Facts) -> bool:
-    rss = latest(facts, "rss_bytes", growth.series.pid)
-    return growth.amount >= max(_LEAST_BYTES, _LEAST_SHARE * rss)
+    return growth.amount >= least_bytes(facts, growth.series.pid)
 
 
 def _anon(growth: Growth, facts: Facts, others: Sequence[Draft]) -> Draft:

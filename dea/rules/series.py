@@ -10,6 +10,9 @@ from dea.rules.draft import Cited, Draft, Facts
 
 _LOAD = 0.66  # so many new connections from clients for each new thing: the clients explain it
 
+_LEAST_BYTES = 2**20
+_LEAST_SHARE = 0.005  # of resident memory
+
 
 @dataclass(frozen=True)
 class Growth:
@@ -72,6 +75,11 @@ def latest(facts: Facts, name: str, pid: int) -> float:
         c.data.last for c in facts.of(MetricSeries) if (c.data.name, c.data.pid) == (name, pid)
     ]
     return found[-1] if found else 0.0
+
+
+def least_bytes(facts: Facts, pid: int) -> float:
+    """Growth of memory in a window that is less is not material."""
+    return max(_LEAST_BYTES, _LEAST_SHARE * latest(facts, "rss_bytes", pid))
 
 
 def rate_text(trend: Trend, unit: str) -> str:

@@ -8,7 +8,7 @@ from dea.tools.tool import Tool
 
 async def inspect_files(arguments: InspectFiles, run: Run) -> None:
     await run.observe(await run.request(float(arguments.window_s)))
-    run.judge(growth.RULES)
+    run.judge(growth.ALONE)
 
 
 TOOL = Tool(

@@ -33,7 +33,7 @@ async def snapshot_memory(arguments: SnapshotMemory, run: Run) -> None:
         fattest = _fattest(growing)
         if fattest not in (None, request.pid) or not heap:
             await _look_closer(fattest, request, run)
-    run.judge(growth.RULES)
+    run.judge(growth.ALONE)
 
 
 async def _watch(request: Request, heap: Sequence[Backend], run: Run) -> list[Evidence]:

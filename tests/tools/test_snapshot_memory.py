@@ -97,3 +97,14 @@ async def test_one_look_at_an_idle_program_says_what_cannot_be_seen() -> None:
     assert result.ok
     assert not result.findings
     assert "no heap reader for native yet: metrics only" in result.limitations
+
+
+@pytest.mark.anyio
+async def test_that_nothing_grew_is_said() -> None:
+    with subprocess.Popen(["sleep", "60"]) as process:
+        result = await snapshot(process.pid)
+        process.kill()
+    (finding,) = result.findings
+    assert finding.severity == "info"
+    assert "nothing grew in 2" in finding.summary
+    assert "anonymous memory " in finding.summary
