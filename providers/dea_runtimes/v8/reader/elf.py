@@ -19,17 +19,22 @@ _UNTYPED = 0  # V8's builtins, which its own assembler names
 _SYMBOL_BYTES = 24
 _CONSTANTS = "v8dbg_"
 _ISOLATE = "_ZN2v88internal18g_current_isolate_E"
+_ISOLATE_KEY = "_ZN2v88internal7Isolate12isolate_key_E"
 
 
 @dataclass(frozen=True)
 class Binary:
-    """Addresses as in the file; `isolate_at` is counted from the thread pointer (negative)."""
+    """Addresses as in the file; `isolate_at` is counted from the thread pointer (negative).
+
+    Up to node 18 there is `isolate_key` instead, the key of a value that each thread has of its own.
+    """
 
     is_fixed: bool
     first_address: int
     segments: Sequence[tuple[int, int, int]]  # offset in the file, address, size
     constants: dict[str, int]
     isolate_at: int | None
+    isolate_key: int | None
     starts: Sequence[int]
     ends: Sequence[int]
     names: list[str]
@@ -85,6 +90,7 @@ def _binary(image: mmap.mmap) -> Binary:
     ]
     constants: dict[str, int] = {}
     isolate: list[int] = []
+    key: int | None = None
     functions: dict[int, tuple[int, str]] = {}
     for name, kind_of_symbol, value, size in _symbols(image):
         if (kind_of_symbol == _FUNCTION and size) or name.startswith(BUILTIN):
@@ -95,6 +101,8 @@ def _binary(image: mmap.mmap) -> Binary:
             functions[value] = (size, name)
         elif kind_of_symbol == _OBJECT and name.startswith(_CONSTANTS):
             constants[name.removeprefix(_CONSTANTS)] = value
+        elif name == _ISOLATE_KEY:
+            key = value
         elif kind_of_symbol == _THREAD_LOCAL and name == _ISOLATE:
             isolate.append(value)
     starts = array("Q", sorted(functions))
@@ -104,6 +112,7 @@ def _binary(image: mmap.mmap) -> Binary:
         segments=loads,
         constants=constants,
         isolate_at=isolate[0] - _thread_block_bytes(headers) if isolate else None,
+        isolate_key=key,
         starts=starts,
         ends=_ends(starts, functions),
         names=[functions[start][1] for start in starts],

@@ -37,8 +37,10 @@ class _Watched:
         self.has_ended = False
 
     @property
-    def sees_waits(self) -> bool:
-        return any(thread.is_known for thread in self.threads.values())
+    def is_blind(self) -> bool:
+        """No JavaScript was seen, nor could it be where it waits or where it called into C++."""
+        known = any(thread.is_known for thread in self.threads.values())
+        return bool(self.threads) and not known and self.stacks.total() > 0
 
     def look(self, *, waiting_too: bool) -> None:
         for tid, thread in list(self.threads.items()):
@@ -78,7 +80,7 @@ def record_samples(
         pause_s = random.uniform(0.5, 1.5) / rate_hz - (time.monotonic() - begun_s)
         time.sleep(max(_LEAST_PAUSE / rate_hz, pause_s))
     numbers: dict[Named, int] = {}
-    blind = [o for o in watched if waiting_too and not (o.sees_waits or o.has_ended)]
+    blind = [one for one in watched if one.is_blind]
     for one in watched:
         if one in blind:
             record({"record": "refused", "pid": one.target.pid, "reason": _BLIND})

@@ -13,6 +13,7 @@ from dea_runtimes.v8.reader.target import Target
 # How much is searched of V8's per-thread data, in which it notes where JavaScript was left: in node
 # 18, which does not tell where this data is, that stands further on.
 _ISOLATE_BYTES, _OLD_ISOLATE_BYTES = 4096, 20480
+_KEYED_VALUES = 0x310  # where glibc has a thread's values of the first 32 keys
 _ROOT_BIAS = 128  # generated code keeps r13 that far into this data
 
 
@@ -95,6 +96,10 @@ class Thread:
                 registers.fs_base + self._target.binary.isolate_at, 8
             )
             self._isolate = int.from_bytes(data, "little")
+        elif not self._isolate and self._target.isolate_key is not None:
+            at = registers.fs_base + _KEYED_VALUES + 16 * self._target.isolate_key
+            in_use, value = _words(self._target.memory.read_now(at, 16))
+            self._isolate = value if in_use & 1 and value & 7 == 0 else 0
 
     def _left_at(self, stack: StackCopy, walker: Walker) -> Walk | None:
         """From where JavaScript called into C++, as V8 notes it."""

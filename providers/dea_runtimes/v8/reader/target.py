@@ -20,11 +20,20 @@ class Target:
         self.memory = Memory(pid)
         self.layout = read_layout(binary, base, self.memory)
         self.refresh()
+        self.isolate_key = self._isolate_key()
 
     def refresh(self) -> None:
         """Look again at what is mapped where."""
         self._mappings = read_mappings(self.pid)
         self._starts = [mapping.start for mapping in self._mappings]
+
+    def _isolate_key(self) -> int | None:
+        """Only where glibc keeps the values of keys is known."""
+        at = self.binary.isolate_key
+        if at is None or any("musl" in mapping.path for mapping in self._mappings):
+            return None
+        key = self.memory.i32(self.base + at)
+        return key if 0 <= key < 32 else None
 
     def stack_top(self, rsp: int) -> int:
         """The end of the mapping that the stack lies in. Raises TornError when there is none."""
