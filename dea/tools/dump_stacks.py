@@ -34,7 +34,8 @@ TOOL = Tool(
     description=(
         "Take one picture of all threads: each one's stack with function and file:line, what it "
         "waits for, and who owns the lock when that can be read. Use when a process hangs. Python "
-        "is not paused (py-spy); native threads pause some milliseconds (eu-stack, else gdb)."
+        "is not paused (py-spy), node for under a millisecond; native threads pause some milliseconds "
+        "(eu-stack, else gdb)."
     ),
     arguments=InSession,
     run=dump_stacks,

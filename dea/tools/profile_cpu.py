@@ -20,8 +20,9 @@ TOOL = Tool(
     title="Profile CPU time",
     description=(
         "Sample which functions and lines burn CPU (python: py-spy without pausing the target; "
-        "native and others: perf). Use when a process is busy. Waiting threads do not show: for "
-        "those call time_budget. Gives folded stacks and a flame graph as artifacts."
+        "node: very short stops; native and others: perf). Use when a process is busy. Waiting "
+        "threads do not show: for those call time_budget. Gives folded stacks and a flame graph as "
+        "artifacts."
     ),
     arguments=ProfileCpu,
     run=profile_cpu,
