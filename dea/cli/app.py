@@ -18,7 +18,6 @@ def build() -> typer.Typer:
         help="Finds out why a running process is slow, leaking, hung, crashing or in the way.",
         epilog="Targets: a pid, a process name, or -- and a command. Sessions: an id or its start.",
         add_completion=False,
-        no_args_is_help=True,
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
     )

@@ -46,7 +46,7 @@ def split_command(argv: list[str]) -> tuple[list[str], list[str] | None]:
 def _run(words: list[str], command: list[str] | None) -> int:
     try:
         code = typer.main.get_command(build())(
-            args=words, prog_name="dea", standalone_mode=False, obj=command
+            args=words or ["--help"], prog_name="dea", standalone_mode=False, obj=command
         )
     except _UsageError as error:
         return _refuse(words, _usage(words, error))

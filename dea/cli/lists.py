@@ -6,6 +6,7 @@ import typer
 
 from dea.cli.finish import DONE, finish, print_json
 from dea.cli.interrupt import run_interruptible
+from dea.cli.outcome import outcome_of
 from dea.cli.streams import say
 from dea.cli.tool_commands import Json
 from dea.contracts.result import ToolResult
@@ -53,7 +54,12 @@ def sessions(
     elif not known:
         say("There are no sessions yet: dea why PID, or dea attach PID\n")
     else:
-        tables.show_sessions(found, len(known) - len(shown))
+        outcomes = {
+            name: outcome_of(home.find(name), index)
+            for name, index in found
+            if not isinstance(index, str)
+        }
+        tables.show_sessions(found, outcomes, len(known) - len(shown))
     return DONE
 
 
@@ -83,7 +89,7 @@ def show(
     else:
         from dea.cli import tables
 
-        tables.show_session(index)
+        tables.show_session(index, outcome_of(stored, index))
     return DONE
 
 

@@ -1,12 +1,13 @@
 """Lists as people read them: what this host can observe, sessions, the runs of one."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from rich import box
 from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from dea.cli.outcome import Outcome
 from dea.cli.screen import heading, plain, show
 from dea.contracts.data import ReadinessData
 from dea.contracts.readiness import ProviderReadiness
@@ -40,12 +41,14 @@ def _readiness(data: ReadinessData, limits: Sequence[str]) -> Iterator[Renderabl
         for item in data.tools_unavailable:
             yield plain(f"  {item.tool}: {item.reason}")
         yield ""
+    sees_all = data.is_root or "CAP_SYS_PTRACE" in rights.capabilities
     missing = {r.binary for p in data.providers for r in p.requires if r.path is None}
     if missing and (line := install_line(missing)):
         yield heading("Install what is missing")
         yield plain(f"  {line}")
     elif all(provider.status == "ready" for provider in data.providers):
-        yield Text("No program and no permission is missing.", style="green")
+        rest = "and no permission is missing" if sees_all else "is missing"
+        yield Text(f"No program {rest}.", style="green")
     for text in limits:
         yield plain(f"({text})", "dim")
 
@@ -71,34 +74,41 @@ def _what_to_do(provider: ProviderReadiness) -> str:
     return ": ".join(text for text in (reason, provider.install_hint) if text)
 
 
-def show_sessions(sessions: Iterable[tuple[str, Session | str]], hidden: int) -> None:
+def show_sessions(
+    sessions: Iterable[tuple[str, Session | str]], outcomes: Mapping[str, Outcome], hidden: int
+) -> None:
     """Newest first; a session that cannot be read shows why."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    for title in ("Session", "State", "Target", "Runs"):
+    for title in ("Session", "State", "Target", "Asked", "Found"):
         table.add_column(title, overflow="fold", no_wrap=title == "Session")
     for id_, session in sessions:
         if isinstance(session, str):
-            table.add_row(id_, Text("unreadable", style="red"), plain(session), "")
+            table.add_row(id_, Text("unreadable", style="red"), plain(session), "", "")
         else:
             target = session.target
             what = target.cmdline or target.comm or target.id
             table.add_row(
                 id_,
                 session.state,
-                plain(f"{target.pid or ''} {what}".strip()[:200]),
-                plain(", ".join(run.run_id for run in session.runs[-6:])),
+                plain(_short(f"{target.pid or ''} {what}".strip(), 60)),
+                plain(outcomes[id_].symptom),
+                plain(_short(outcomes[id_].found(), 120)),
             )
     show([table, *([plain(f"and {hidden} older: --all", "dim")] if hidden else [])])
 
 
-def show_session(session: Session) -> None:
-    """One session: its runs and where its files are."""
+def _short(text: str, cap: int) -> str:
+    return text if len(text) <= cap else f"{text[: cap - 1]}…"
+
+
+def show_session(session: Session, outcome: Outcome) -> None:
+    """One session: what was found, its runs and where its files are."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for title in ("Run", "Started", "Took", "Outcome"):
         table.add_column(title)
     for run in session.runs:
-        outcome = Text("ok", style="green") if run.ok else Text("could not run", style="red")
-        table.add_row(run.run_id, run.started_at, f"{run.duration_ms / 1000:.1f} s", outcome)
+        ended = Text("ok", style="green") if run.ok else Text("could not run", style="red")
+        table.add_row(run.run_id, run.started_at, f"{run.duration_ms / 1000:.1f} s", ended)
     target = session.target
     show(
         [
@@ -106,9 +116,12 @@ def show_session(session: Session) -> None:
             plain(
                 f"{target.kind} {target.pid or target.id}  {target.cmdline or target.comm or ''}"
             ),
+            *([plain(f"Asked    {outcome.symptom}")] if outcome.symptom else []),
+            *([plain(f"Found    {outcome.found()}")] if outcome.found() else []),
             "",
             table,
             plain(f"Session  {session.dir}"),
+            *([plain(f"Report   {outcome.report}")] if outcome.report else []),
             plain(f"A run    dea show {session.id} RUN", "dim"),
         ]
     )

@@ -48,7 +48,7 @@ def add_tool_commands(app: typer.Typer) -> None:
             tool.name.replace("_", "-"),
             help=tool.description.replace("[", "\\["),
             short_help=tool.title,
-            rich_help_panel="Tools, the same as over MCP",
+            rich_help_panel="Not available yet" if tool.missing else "Tools, the same as over MCP",
         )(_command(tool))
 
 

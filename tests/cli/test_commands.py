@@ -107,3 +107,15 @@ def test_an_unknown_session_is_a_result_too(dea: Dea) -> None:
     answer = dea("report", "260101-x", "--json")
     assert answer.code == 2
     assert "no session '260101-x'" in json.loads(answer.out)["error"]
+
+
+def test_no_words_at_all_show_the_help(dea: Dea) -> None:
+    answer = dea()
+    assert (answer.code, answer.err) == (0, "")
+    assert answer.out == dea("--help").out
+
+
+def test_help_sets_apart_what_is_not_available_yet(dea: Dea) -> None:
+    available, _, later = dea("--help").out.partition("Not available yet")
+    for name, tool in catalog.tools().items():
+        assert f" {name.replace('_', '-')} " in (later if tool.missing else available)

@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+import sys
 
 from dea.store import home
 from tests.cli.conftest import Dea
@@ -62,3 +63,15 @@ def test_a_start_that_several_sessions_have_is_refused(dea: Dea, sleeper: Proces
     answer = dea("show", os.path.commonprefix(home.names()))
     assert answer.code == 2
     assert "matches 2 sessions" in answer.err
+
+
+def test_sessions_and_show_say_what_was_asked_and_found(dea: Dea) -> None:
+    crash = [sys.executable, "-c", "raise ValueError('no such order')"]
+    id_ = dea("why", "--symptom", "crash", "--json", "--", *crash).result()["session_id"]
+    listed = " ".join(dea("sessions").out.split())
+    assert "crash" in listed
+    assert "high: process" in listed
+    shown = dea("show", id_).out
+    assert "Asked    crash" in shown
+    assert "no such order" in shown
+    assert f"Report   {home.sessions_folder() / id_ / 'report.md'}" in shown
