@@ -51,6 +51,8 @@ async def readiness(arguments: NoArguments, run: Run) -> None:
         sessions_dir=str(home.sessions_folder()),
     )
     run.cite(Fact(data, _summary(data)))
+    if not here.may_trace_others():
+        run.limit("processes of other users cannot be observed without root or CAP_SYS_PTRACE")
     if not here.is_root:
         run.limit("DEA never runs sudo, so whether sudo works without a password was not tried")
     run.suggested_next.append("attach" if data.tools_available else "readiness")

@@ -1,7 +1,10 @@
 """What can be observed here, and a fix for the rest."""
 
 import os
+import sys
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +14,7 @@ from dea import registry
 from dea.backend import Availability, Host, LinuxBackend, Observation, Parsed
 from dea.contracts.data import ReadinessData
 from dea.process import host, packages
+from dea.process.host import read_host
 from dea.tools import catalog
 from dea.tools.invoke import invoke
 
@@ -142,3 +146,15 @@ async def test_one_line_installs_all_with_pip_for_what_is_on_pypi(
     programs("apt-get")
     line = packages.install_line(["strace", "py-spy", "eu-stack", "strace"])
     assert line.replace("sudo ", "") == ("pip install py-spy && apt-get install -y elfutils strace")
+
+
+async def test_without_rights_the_processes_of_others_are_a_blind_spot(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    readiness = sys.modules["dea.tools.readiness"]
+    here = read_host(())
+    for rights, blind in ((frozenset[str](), True), (frozenset({"CAP_SYS_PTRACE"}), False)):
+        nobody = replace(here, is_root=False, capabilities=rights)
+        monkeypatch.setattr(readiness, "host", partial(replace, nobody))
+        said = " ".join((await invoke("readiness", {})).limitations)
+        assert ("processes of other users cannot be observed" in said) is blind
