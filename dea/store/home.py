@@ -115,7 +115,7 @@ def find(prefix: str) -> StoredSession:
     if not prefix or not matches:
         newest = f"the newest is {known[0]}" if known else "there are none yet"
         raise SessionError(
-            f"no session {prefix!r}", f"List them with `dea sessions` ({newest}), or attach first"
+            f"no session {prefix!r}", f"Attach first, or name one that exists ({newest})"
         )
     raise SessionError(
         f"{prefix!r} matches {len(matches)} sessions", "Use " + ", ".join(matches[:5])

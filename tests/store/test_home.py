@@ -44,7 +44,7 @@ def test_a_unique_prefix_will_do(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_no_session_yet() -> None:
     assert home.names() == []
-    with pytest.raises(SessionError, match=r"there are none yet.*attach first"):
+    with pytest.raises(SessionError, match="Attach first.*there are none yet"):
         home.find("25")
 
 
@@ -93,3 +93,11 @@ def test_a_relative_home_does_not_move_when_the_folder_changes(
     session = home.create(TARGET)
     monkeypatch.chdir("/")
     assert session.read().dir == str(tmp_path / "here" / "sessions" / session.id)
+
+
+def test_a_session_that_is_not_there_names_no_command() -> None:
+    """The same words reach people and agents."""
+    home.create(TARGET)
+    with pytest.raises(SessionError) as refused:
+        home.find("99")
+    assert "`dea " not in str(refused.value)
