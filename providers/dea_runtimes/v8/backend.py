@@ -70,27 +70,28 @@ class _V8(LinuxBackend):
         }
 
 
-class Record(_V8):
-    """The functions that burn CPU; a thread that waits is left alone."""
+class _Sampling(_V8):
+    look: ClassVar[str] = "v8.sampling"
+
+    async def observe(self, request: Request, instruments: Instruments) -> dict[str, Any]:
+        return await self._look(request, instruments, max(1.0, request.duration_s), "wall")
+
+
+class Record(_Sampling):
+    """The functions that burn CPU."""
 
     name: ClassVar[str] = "v8.record"
     tool: ClassVar[str] = "profile_cpu"
-
-    async def observe(self, request: Request, instruments: Instruments) -> dict[str, Any]:
-        return await self._look(request, instruments, max(1.0, request.duration_s), "cpu")
 
     def parse(self, observation: Observation) -> Parsed:
         return parser.parse_cpu(observation)
 
 
-class Wall(_V8):
+class Wall(_Sampling):
     """Where each thread is, waiting or not."""
 
     name: ClassVar[str] = "v8.wall"
     tool: ClassVar[str] = "time_budget.stacks"
-
-    async def observe(self, request: Request, instruments: Instruments) -> dict[str, Any]:
-        return await self._look(request, instruments, max(1.0, request.duration_s), "wall")
 
     def parse(self, observation: Observation) -> Parsed:
         return parser.parse_wall(observation)
