@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from dea.contracts.data import Process
 from dea.contracts.evidence import Evidence
 from dea.contracts.finding import Finding
 from dea.contracts.result import ToolResult
@@ -48,7 +49,9 @@ class Content:
     limits: Mapping[str, Sequence[str]]  # a limit, and the runs that it holds for
     runs: Sequence[RunView]
     interrupted: Sequence[str]
-    hashes: Mapping[str, str]
+    hashes: Mapping[str, str]  # of the files that evidence stands in
+    unlisted_hashes: int  # how many others there are
+    circumstances: Mapping[str, str]
 
 
 def gather(
@@ -59,6 +62,7 @@ def gather(
     arguments: Mapping[str, Any],
     interrupted: Sequence[str],
     hashes: Mapping[str, str],
+    host: Mapping[str, Any],
 ) -> Content:
     """`results` are oldest first, `arguments` by run id, `hashes` sha256 by path."""
     findings = ranked_findings(results)
@@ -66,6 +70,7 @@ def gather(
     cited = {id_ for finding in findings for id_ in finding.evidence_ids}
     shown = [e for e in evidence if e.id in cited]
     others = [e for e in evidence if e.id not in cited]
+    places = {item.artifact for item in evidence}
     return Content(
         session=session,
         asked=_asked(results, arguments),
@@ -78,8 +83,30 @@ def gather(
         limits=_limits(results),
         runs=_runs(session, results, looks, arguments),
         interrupted=interrupted,
-        hashes=hashes,
+        hashes={path: digest for path, digest in hashes.items() if path in places},
+        unlisted_hashes=sum(path not in places for path in hashes),
+        circumstances=_circumstances(host, results),
     )
+
+
+def _circumstances(host: Mapping[str, Any], results: Sequence[ToolResult]) -> dict[str, str]:
+    """Where and on what it was observed, as far as it was noted when it was attached to."""
+    processes = [
+        item.data
+        for result in results
+        if result.tool == "attach"
+        for item in result.evidence
+        if isinstance(item.data, Process)
+    ]
+    target = processes[0] if processes else None
+    told = {
+        "DEA": host.get("dea"),
+        "Kernel": host.get("kernel"),
+        "CPUs": host.get("cpus"),
+        "Target started": target.started_at if target else None,
+        "Target's folder": target.cwd if target else None,
+    }
+    return {name: str(value) for name, value in told.items() if value}
 
 
 def _asked(results: Sequence[ToolResult], arguments: Mapping[str, Any]) -> str:

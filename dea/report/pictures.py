@@ -12,6 +12,8 @@ from dea.report.markdown import anchor_name
 from dea.report.series_svg import series_svg
 
 _SERIES_DRAWN = 9  # evidence that findings cite comes first
+_TOLD_FIRST = 3  # pieces of evidence that the first finding rests on
+_TIME = {"profile_cpu": "CPU time", "time_budget": "wall clock time"}
 
 
 @dataclass(frozen=True)
@@ -25,24 +27,37 @@ class Picture:
 
 
 def pictures(results: Iterable[ToolResult], evidence: Sequence[Evidence]) -> list[Picture]:
-    """Time first, then what burns it, then what grows."""
-    series = islice(_series(evidence), _SERIES_DRAWN)
-    return [*_budgets(evidence), *_flame_graphs(results), *series]
+    """Time first, then what burns it, then what grows; the other way round where growth is told."""
+    series = list(islice(_series(evidence), _SERIES_DRAWN))
+    time = [*_budgets(evidence), *_flame_graphs(results)]
+    about_growth = any(isinstance(item.data, MetricSeries) for item in evidence[:_TOLD_FIRST])
+    return [*series, *time] if about_growth else [*time, *series]
 
 
 def _flame_graphs(results: Iterable[ToolResult]) -> Iterator[Picture]:
-    seen: set[str] = set()
+    """An investigation has those of its steps, which say better what they show."""
+    runs: dict[str, ToolResult] = {}
     for result in results:
         for artifact in result.artifacts:
-            if artifact.kind == "flamegraph_svg" and artifact.path not in seen:
-                seen.add(artifact.path)
-                yield Picture(artifact.path, f"Flame graph of {result.run_id}", ())
+            if artifact.kind == "flamegraph_svg":
+                known = runs.get(artifact.path)
+                if known is None or known.tool == "investigate":
+                    runs[artifact.path] = result
+    for path, result in runs.items():
+        of = _TIME.get(result.tool)
+        yield Picture(
+            path, f"Flame graph of {f'{of} ({result.run_id})' if of else result.run_id}", ()
+        )
 
 
 def _series(evidence: Sequence[Evidence]) -> Iterator[Picture]:
     for item in evidence:
-        if isinstance(item.data, MetricSeries) and len(item.data.points) > 1:
+        if isinstance(item.data, MetricSeries) and len(set(_values(item.data))) > 1:
             yield _drawn(item.id, item.summary, [item.id], item.data)
+
+
+def _values(series: MetricSeries) -> list[float]:
+    return [value for _, value in series.points]
 
 
 def _budgets(evidence: Sequence[Evidence]) -> Iterator[Picture]:

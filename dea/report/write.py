@@ -2,7 +2,6 @@
 
 import functools
 import os
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,9 +21,8 @@ FIRST_LINE = "<!-- dea report -->"  # how we know our own reports again
 
 def write_report(session: StoredSession) -> Path:
     """Write report.md and its pictures into the session's folder. Raises StoreError."""
-    content = _content(session)
-    _draw(session, content)
-    content = replace(content, hashes=session.hashes())
+    _draw(session, _content(session))
+    content = _content(session)  # with the hashes of what was drawn
     path = session.folder / "report.md"
     write_bytes(path, _fill(content, "").encode())
     return path
@@ -45,6 +43,7 @@ def _content(session: StoredSession) -> Content:
         arguments=session.load_private("arguments"),
         interrupted=session.interrupted(),
         hashes=session.hashes(),
+        host=session.load_private("host"),
     )
 
 

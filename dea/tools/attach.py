@@ -1,10 +1,17 @@
 """Opens a session on a process, or launches a command and opens a session on that."""
 
+import os
+import platform
+from datetime import UTC, datetime
+
+import psutil
+
+from dea import __version__
 from dea.contracts.arguments import Attach
 from dea.contracts.data import Process
 from dea.contracts.evidence import Fact
 from dea.contracts.scrub import one_line
-from dea.contracts.secrets import hide_in_argv
+from dea.contracts.secrets import hide_in_argv, hide_secrets
 from dea.contracts.session import Session, Spawned
 from dea.contracts.target import Target
 from dea.errors import TargetError
@@ -81,6 +88,8 @@ def _remember(run: Run) -> None:
     """Start times, so that a recycled pid is never taken for the target."""
     session, _ = run.stored()
     session.save_private("identity", start_times(run.target))
+    here = {"dea": __version__, "kernel": platform.release(), "cpus": os.cpu_count()}
+    session.save_private("host", here)
 
 
 def start_times(target: Target) -> dict[str, int]:
@@ -99,6 +108,8 @@ def _describe(run: Run) -> None:
         runtime=target.runtime,
         state=identity.state(pid) or "ended",
         children=(target.pids or [])[:32],
+        started_at=_started_at(pid),
+        cwd=_folder(pid),
     )
     family = f" with {len(target.pids)} descendants" if target.pids else ""
     state = "has already ended" if data.state in ("ended", "Z") else f"runs{family}"
@@ -108,6 +119,21 @@ def _describe(run: Run) -> None:
             f"process {pid} is being traced by pid {tracer}; steps that use ptrace will refuse"
         )
     run.suggested_next += ["investigate"]
+
+
+def _started_at(pid: int) -> str | None:
+    try:
+        moment = psutil.Process(pid).create_time()
+    except psutil.Error:
+        return None
+    return datetime.fromtimestamp(moment, UTC).isoformat(timespec="seconds")
+
+
+def _folder(pid: int) -> str | None:
+    try:
+        return hide_secrets(one_line(os.readlink(f"/proc/{pid}/cwd"), 300))
+    except OSError:  # it has ended, or is another user's
+        return None
 
 
 TOOL = Tool(

@@ -6,8 +6,13 @@ from xml.etree import ElementTree
 
 import pytest
 
-from dea.contracts.data import Metric, Part
+from dea.contracts.artifact import Artifact
+from dea.contracts.data import Data, Metric, Note, Part
+from dea.contracts.evidence import Evidence
+from dea.contracts.result import ToolResult
+from dea.contracts.target import Target
 from dea.report.budget_svg import budget_svg
+from dea.report.pictures import pictures
 from dea.report.series_svg import series_svg
 from dea.report.svg import human
 from tests.report.sessions import series
@@ -75,3 +80,48 @@ def test_names_from_the_target_are_text() -> None:
 )
 def test_bytes_are_written_for_people(value: float, text: str) -> None:
     assert human(value, "bytes") == text
+
+
+def _evidence(*data: Data) -> list[Evidence]:
+    return [
+        Evidence(id=f"t#1.e{n}", kind=item.kind, summary="x", data=item)
+        for n, item in enumerate(data, 1)
+    ]
+
+
+def _drew(tool: str, *paths: str) -> ToolResult:
+    return ToolResult(
+        ok=True,
+        tool=tool,
+        session_id="s",
+        target=Target(kind="pid", id="7", pid=7),
+        duration_ms=1,
+        findings=[],
+        evidence=[],
+        limitations=[],
+        suggested_next=[],
+        artifacts=[Artifact(path=path, kind="flamegraph_svg", bytes=1) for path in paths],
+        run_id=f"{tool}#1",
+    )
+
+
+def test_a_flame_graph_says_what_it_shows() -> None:
+    results = [
+        _drew("investigate", "cpu.svg", "wall.svg"),
+        _drew("profile_cpu", "cpu.svg"),
+        _drew("time_budget", "wall.svg"),
+    ]
+    assert [(p.path, p.title) for p in pictures(results, [])] == [
+        ("cpu.svg", "Flame graph of CPU time (profile_cpu#1)"),
+        ("wall.svg", "Flame graph of wall clock time (time_budget#1)"),
+    ]
+
+
+def test_what_grows_comes_first_where_growth_is_told_and_what_is_constant_is_not_drawn() -> None:
+    steady = series("fds").model_copy(update={"points": [(0.0, 5.0), (1.0, 5.0)]})
+    flames = [_drew("profile_cpu", "cpu.svg")]
+    told = pictures(flames, _evidence(series(), steady))
+    assert ["report-" in p.path for p in told] == [True, False]
+    notes = [Note(text=str(n)) for n in range(3)]
+    aside = pictures(flames, _evidence(*notes, series()))
+    assert ["report-" in p.path for p in aside] == [False, True]

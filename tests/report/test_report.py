@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dea.contracts.artifact import Artifact
-from dea.contracts.data import Note
+from dea.contracts.data import Note, Process
 from dea.contracts.target import Target
 from dea.report import render_report, write_report
 from dea.report.order import ranked_findings
@@ -175,3 +175,22 @@ def test_the_newest_investigation_leads() -> None:
 
 def _report(writer: Writer) -> str:
     return write_report(writer.session).read_text()
+
+
+def test_where_and_on_what_it_was_observed_is_told() -> None:
+    writer = Writer()
+    writer.session.save_private("host", {"dea": "9.9", "kernel": "6.1-test", "cpus": 2})
+    started = "2026-11-30T17:40:12+00:00"
+    writer.run("attach", [Process(pid=4711, comm="shop", started_at=started, cwd="/srv/shop")])
+    text = write_report(writer.session).read_text()
+    for row in ("DEA | 9.9", "Kernel | 6.1-test", "CPUs | 2", "2026-11-30T17:40:12", "/srv/shop"):
+        assert row in text, row
+
+
+def test_files_that_no_evidence_stands_in_are_counted_only(leak: Writer) -> None:
+    empty = leak.session.artifacts / "002-nothing.txt"
+    empty.touch()
+    leak.session.record_hashes([empty])
+    text = write_report(leak.session).read_text()
+    assert "002-nothing.txt" not in text
+    assert re.search(r"those of \d+ more files are in \[SHA256SUMS", text)
