@@ -23,6 +23,7 @@ FEWEST_SAMPLES = 30  # below that a share means nothing
 _HALF, _MOST = 0.5, 0.75  # of the samples
 _QUERY_SHARE = 0.3
 _FINDINGS = 3
+_BY_CHILDREN = 0.2  # of a core
 
 Hots = Sequence[Cited[FrameHot]]
 
@@ -71,7 +72,7 @@ def hot_functions(facts: Facts) -> Iterator[Draft]:
         by_place.setdefault((top.function, top.file), []).append(case)
     for busiest, *alike in list(by_place.values())[:_FINDINGS]:
         yield _with_others(_explain(facts, busiest), [c for c in alike if c.pid != busiest.pid])
-    if not by_place and cases and cases[0].cpu:
+    if not by_place and cases and cases[0].cpu and not _works_through_children(facts, cases[0]):
         yield _mostly_off_cpu(facts, cases[0])
 
 
@@ -186,6 +187,12 @@ def _is_nameless(hot: FrameHot) -> bool:
     return hot.frame.file is None and hot.frame.function.startswith(f"{module}+0x")
 
 
+def _works_through_children(facts: Facts, case: _Case) -> bool:
+    """Its work is in commands that end too soon to be sampled, so it is not idle."""
+    used = metric_of(facts, "ended_children_cpu", case.pid)
+    return used is not None and used.data.value >= _BY_CHILDREN
+
+
 def _mostly_off_cpu(facts: Facts, case: _Case) -> Draft:
     subject = who(facts, case.pid)
     if case.busy < SOME:
@@ -222,7 +229,7 @@ def _via(hot: FrameHot) -> str:
 def _detail(best: Cited[FrameHot], others: Hots, how_to: str) -> str:
     said: list[str] = []
     if best.data.source:
-        said.append(f"The line: {best.data.source}")
+        said.append(f"The line is `{best.data.source}`.")
     if len(best.data.callers) > 1:
         said.append(f"Called by {' <- '.join(best.data.callers)}.")
     if best.data.below:

@@ -91,6 +91,15 @@ def test_an_idle_process_without_any_sample() -> None:
     assert (draft.severity, "used 0% of a core" in draft.summary) == ("info", True)
 
 
+def test_a_shell_that_runs_commands_all_the_time_is_not_called_idle() -> None:
+    assert conclude(cpu(0.06), cpu(0.62, "ended_children_cpu")) == []
+
+
+def test_a_shell_is_no_native_process() -> None:
+    (draft,) = conclude(cpu(0.06).model_copy(update={"runtime": "native"}))
+    assert draft.summary.startswith("process 7 was mostly off CPU")
+
+
 def test_cpu_spread_over_many_functions_lists_the_largest() -> None:
     (draft,) = conclude(*(hot(0.2, line) for line in (4, 5, 6, 9)), cpu(1.0))
     assert draft.severity == "info"
@@ -234,3 +243,9 @@ def test_an_orm_that_queries_for_each_item() -> None:
     lazy = {**QUERY, "calls": ["print"], "below": ["sqlalchemy.orm.attributes.get"]}
     (draft,) = conclude(hot(0.8, **lazy), cpu(1.0))
     assert "N+1" in draft.summary
+
+
+def test_the_line_is_set_apart_from_what_is_said_after_it() -> None:
+    callers = ["handle a.py:88", "main a.py:99"]
+    (draft,) = conclude(hot(0.93, source="if o not in seen:", callers=callers), cpu(0.98))
+    assert "The line is `if o not in seen:`. Called by handle" in draft.detail
