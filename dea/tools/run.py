@@ -121,7 +121,7 @@ class Run:
         if pid is not None and not is_same(pid, self.start_ticks().get(pid)):
             raise TargetError(
                 f"process {pid} ended while {backend.name} looked at it ({error})",
-                "Start it again and attach; or launch it under DEA: kind=command",
+                "Start it again and attach; or launch it under DEA, as a command",
             )
 
     async def _observe_with(self, backend: Backend, request: Request) -> list[Evidence]:
