@@ -19,7 +19,7 @@ from dea.contracts.finding import Finding
 from dea.contracts.result import ToolResult
 from dea.contracts.session import Session
 
-_EVIDENCE_SHOWN = 25
+_CITED_SHOWN, _EVIDENCE_SHOWN = 10, 25
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 # Tools whose evidence alone does not say whether it is as it should be.
 _LOOKS = frozenset(
@@ -108,9 +108,10 @@ def _evidence(result: ToolResult) -> Iterator[RenderableType]:
     chosen = [item for item in result.evidence if item.id in cited] or result.evidence
     if not chosen:
         return
+    most = _CITED_SHOWN if result.findings else _EVIDENCE_SHOWN
     yield heading("Evidence")
-    yield Padding(_evidence_table(chosen[:_EVIDENCE_SHOWN]), (0, 0, 0, 2))
-    left = len(chosen) - _EVIDENCE_SHOWN
+    yield Padding(_evidence_table(chosen[:most]), (0, 0, 0, 2))
+    left = len(chosen) - most
     if left > 0:
         yield _item(plain(f"and {left} more: dea show {result.session_id} {result.run_id} --json"))
     yield ""

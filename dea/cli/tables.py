@@ -86,13 +86,13 @@ def show_sessions(
             table.add_row(id_, Text("unreadable", style="red"), plain(session), "", "")
         else:
             target = session.target
-            what = target.cmdline or target.comm or target.id
+            what = target.comm or target.cmdline or target.id
             table.add_row(
                 id_,
                 session.state,
-                plain(_short(f"{target.pid or ''} {what}".strip(), 60)),
+                plain(_short(f"{target.pid or ''} {what}".strip(), 32)),
                 plain(outcomes[id_].symptom),
-                plain(_short(outcomes[id_].found(), 120)),
+                plain(_short(outcomes[id_].found(), 72)),
             )
     show([table, *([plain(f"and {hidden} older: --all", "dim")] if hidden else [])])
 

@@ -138,3 +138,14 @@ def test_limits_that_differ_in_numbers_only_are_told_once(
     assert shown.count("times a second") == 1
     assert "sampled 100 times" in shown
     assert "nothing else" in shown
+
+
+def test_of_many_cited_pieces_the_first_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    many = result(evidence=14)
+    ids = [item.id for item in many.evidence]
+    cited = many.findings[0].model_copy(update={"evidence_ids": ids})
+    finish(many.model_copy(update={"findings": [cited]}), as_json=False)
+    shown = capsys.readouterr().out
+    assert "fact 10\n" in shown
+    assert "fact 11" not in shown
+    assert "and 4 more: dea show 261130-175402-abc investigate#1 --json" in shown
