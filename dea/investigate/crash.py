@@ -18,7 +18,7 @@ async def investigate_crash(inquiry: Inquiry) -> None:
     if spawned is None:
         raise TargetError(
             "DEA did not launch this process, and the crash of others cannot be examined yet",
-            "Launch it under DEA and investigate again (dea why --symptom crash -- COMMAND)",
+            "Launch it under DEA, as a command, and investigate again",
         )
     limit_s = inquiry.duration_s or DURATION_S
     code = await inquiry.wait_for_exit(limit_s)

@@ -89,7 +89,8 @@ def _of_a_port(facts: Facts, said: str) -> str:
     if not _IN_USE.search(said) or any(facts.of(SocketSummary)):
         return ""
     return (
-        "Another program holds the port that it wants. Who: dea why --symptom port_busy --port PORT"
+        "Another program holds the port that it wants. Who: investigate port_busy, "
+        "naming the port (dea why --symptom port_busy --port PORT)."
     )
 
 
