@@ -14,6 +14,7 @@ from dea.contracts.schemas import arguments_schema, schema_of
 from dea.errors import DeaError
 from dea.observe import Progress
 from dea.server.outline import outline
+from dea.server.wording import in_tools
 from dea.store import home
 from dea.tools import catalog
 from dea.tools.brief import brief, text_of
@@ -30,7 +31,7 @@ _STEP = 0.001  # progress must grow with every notification, also when nothing i
 async def list_tools(
     _context: Context, _params: types.PaginatedRequestParams | None
 ) -> types.ListToolsResult:
-    output = outline(schema_of(ToolResult, sent=True), detailed=("findings", "evidence"))
+    output = outline(schema_of(ToolResult, sent=True))
     return types.ListToolsResult(tools=[_describe(t, output) for t in catalog.tools().values()])
 
 
@@ -54,7 +55,7 @@ def _describe(tool: Tool[Any], output: dict[str, Any]) -> types.Tool:
 async def call_tool(context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
     """A failed call is a result too (`ok` is false): an agent reads it like any other."""
     result = await invoke(params.name, params.arguments or {}, _reporter(context))
-    short = brief(result, full=_place(result))
+    short = brief(in_tools(result), full=_place(result))
     return types.CallToolResult(
         content=[types.TextContent(text=text_of(short)), *_links(short)],
         structured_content=short.to_wire(),

@@ -42,7 +42,7 @@ async def test_the_list_of_tools_is_small_enough_to_be_read(connect: Connect) ->
         listed = (await client.list_tools()).tools
     for tool in listed:
         jsonschema.Draft202012Validator.check_schema(tool.output_schema or {})
-        assert len(json.dumps(tool.output_schema, separators=(",", ":"))) < 1200
+        assert len(json.dumps(tool.output_schema, separators=(",", ":"))) < 620
 
 
 async def test_a_session_from_attach_to_detach(
