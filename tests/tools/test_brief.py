@@ -201,13 +201,51 @@ def test_the_text_tells_findings_in_their_order_with_what_they_cite() -> None:
         "t (t#1) in session 260101-000000-abc: 2 findings, 1 evidence item",
         "1. warn (inferred): cause 1 [t#1.e1]",
         "2. warn (inferred): cause 2 [t#1.e1]",
-        "1 limitation to read.",
+        "Not seen:",
+        "- sampled",
         "Next: dump_stacks",
     ]
 
 
 def test_the_text_of_a_failure_gives_the_reason() -> None:
     assert "failed: no process 7" in text_of(result([], ok=False, error="no process 7"))
+
+
+def test_the_text_names_each_limitation_briefly_and_counts_the_rest() -> None:
+    few = text_of(result([], limitations=[f"limit {n}: {'y' * 300}" for n in range(5)]))
+    assert [line[:9] for line in few.splitlines()[2:]] == [f"- limit {n}" for n in range(5)]
+    many = text_of(
+        result(
+            [evidence(1, hot(0.9))],
+            [finding(n, 1) for n in range(1, 90)],
+            limitations=[f"limit {n}: {'y' * 300}" for n in range(20)],
+        )
+    )
+    assert "1. warn (inferred): cause 1" in many
+    assert "Not seen (15 more):\n- limit 0" in many
+    assert len(many.encode()) < 1500
+
+
+def test_the_text_of_a_list_shows_its_first_rows() -> None:
+    rows = [
+        ProcessRow(
+            pid=n,
+            ppid=1,
+            comm="app",
+            user="u",
+            cpu_share=0.5,
+            rss_bytes=3 * 2**20,
+            runtime="python",
+            cmdline=f"python3 app.py {'x' * 200}",
+        )
+        for n in range(100, 160)
+    ]
+    lines = text_of(
+        result([evidence(1, ProcessList(total=60, processes=rows), "60 processes")])
+    ).splitlines()
+    assert lines[1] == "- 60 processes [t#1.e1]"
+    assert lines[2].startswith("  100 python 50% CPU 3 MiB: python3 app.py xxx")
+    assert 10 <= len(lines) <= 20
 
 
 def test_the_text_without_findings_tells_the_evidence() -> None:
