@@ -3,15 +3,16 @@
 from collections.abc import Mapping, Sequence
 
 from dea.contracts.evidence import Evidence
+from dea.investigate.deadlocked import proven_first
 from dea.rules.draft import Draft, ranked
 
 _REMARKS_KEPT = 3
 
 
 def tell(drafts: Sequence[Draft], evidence: Sequence[Evidence]) -> list[Draft]:
-    """Ranked causes, each preceded by the cause of what it waits for; then a few remarks."""
+    """Proven deadlocks; ranked causes, each preceded by the cause of what it waits for; some remarks."""
     pids = {item.id: pid for item in evidence if (pid := getattr(item.data, "pid", None))}
-    ordered = _root_first(_distinct(ranked(drafts)), pids)
+    ordered = proven_first(_root_first(_distinct(ranked(drafts)), pids), evidence)
     loud = [draft for draft in ordered if draft.severity != "info"]
     remarks = [draft for draft in ordered if draft.severity == "info"]
     return [*loud, *remarks[:_REMARKS_KEPT]]

@@ -1,6 +1,6 @@
 """The root of a chain is told before those who wait for it."""
 
-from dea.contracts.data import Process
+from dea.contracts.data import Data, LockWait, Metric, Process, Stack
 from dea.contracts.evidence import Evidence
 from dea.investigate.ranking import tell
 from dea.rules.draft import Draft
@@ -40,3 +40,45 @@ def test_a_cycle_keeps_both_once() -> None:
 def test_remarks_are_few_and_told_once() -> None:
     remarks = [Draft("info", f"remark {n % 5}", ["t.e1"], "observed", weight=n) for n in range(10)]
     assert len(tell(remarks, EVIDENCE)) == 3
+
+
+def lock(owner: int, *waiters: int) -> LockWait:
+    return LockWait(pid=1, lock=f"mutex of {owner}", waiters=list(waiters), owner_tid=owner)
+
+
+def stack(tid: int) -> Stack:
+    return Stack(pid=1, tid=tid, thread="t", frames=[])
+
+
+STUCK: dict[str, Data] = {
+    "first": lock(11, 12),
+    "second": lock(12, 11),
+    "third": lock(11, 13),
+    "s11": stack(11),
+    "s14": stack(14),
+    "all": Metric(name="cpu_share", value=0.9, unit="", pid=1),
+}
+IN_DEADLOCK = [
+    Evidence(id=name, kind=data.kind, summary="x", data=data) for name, data in STUCK.items()
+]
+PROVEN = Draft("high", "deadlock proven", ["first", "second", "s11"], "observed", weight=1.0)
+
+
+def test_a_proven_deadlock_is_told_first_and_once() -> None:
+    waits = Draft("high", "12 waits for 11", ["first", "s11"], "observed", weight=1.5)
+    remark = Draft("info", "all threads wait", ["s11", "s14"], "observed", weight=0.1)
+    assert tell([waits, PROVEN, remark], IN_DEADLOCK) == [PROVEN]
+
+
+def test_what_a_deadlock_does_not_cover_is_still_told() -> None:
+    victim = Draft("high", "13 waits for 11", ["third"], "observed", weight=1.5)
+    elsewhere = Draft("warn", "14 computes", ["s14"], "observed", weight=0.5)
+    process = Draft("info", "it uses CPU", ["all"], "observed", weight=0.1)
+    drafts = [victim, PROVEN, elsewhere, process]
+    assert tell(drafts, IN_DEADLOCK) == [PROVEN, victim, elsewhere, process]
+
+
+def test_a_lock_whose_owner_goes_on_covers_nothing() -> None:
+    held = Draft("high", "12 waits for 11", ["first", "s11"], "observed", weight=1.0)
+    again = Draft("warn", "11 holds it", ["s11"], "observed", weight=0.5)
+    assert tell([held, again], IN_DEADLOCK) == [held, again]
