@@ -2,16 +2,19 @@
 
 import anyio
 
+from dea import registry
 from dea.backend import Request
 from dea.contracts.arguments import TimeBudget
 from dea.errors import DeaError
 from dea.rules import waiting
 from dea.rules.stacks import deadlocks
+from dea.targets.runtime import detect_runtime
 from dea.tools.by_runtime import observe_each
 from dea.tools.run import Run
 from dea.tools.tool import Tool
 
 STACKS = "time_budget.stacks"
+_PROCESSES = 32  # whose runtime is looked up
 
 
 async def time_budget(arguments: TimeBudget, run: Run) -> None:
@@ -35,10 +38,25 @@ async def time_budget(arguments: TimeBudget, run: Run) -> None:
 
 async def _stacks(request: Request, run: Run) -> None:
     """Where in the code each thread is, over the same window; the budget stands without it too."""
+    if not _can_sample(request):
+        run.limit(
+            "where in the code threads wait was not sampled over the window: that exists for Python, "
+            "Node and Java only; dump_stacks shows it at one moment"
+        )
+        return
     try:
         await observe_each(run, request, STACKS)
     except DeaError as error:
-        run.limit(f"the waits name no code, since stacks could not be sampled: {error}")
+        run.limit(f"where in the code threads wait could not be sampled: {error}")
+
+
+def _can_sample(request: Request) -> bool:
+    """Whether anything samples stacks of such programs, installed or not."""
+    found = {request.target.runtime, *(detect_runtime(pid) for pid in request.pids[:_PROCESSES])}
+    return any(
+        backend.tool == STACKS and (not backend.runtimes or found.intersection(backend.runtimes))
+        for backend in registry.backends()
+    )
 
 
 TOOL = Tool(

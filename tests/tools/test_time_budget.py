@@ -63,6 +63,12 @@ class NoStacks(FakeStacks):
     found = BackendError("no symbols")
 
 
+class JavaStacks(FakeStacks):
+    """Nothing of the kind exists for this target."""
+
+    runtimes = frozenset({"java"})
+
+
 class NoBudget(Fake):
     found = BackendError("no thread could be read")
 
@@ -80,14 +86,22 @@ async def test_stacks_taken_beside_it_name_the_line(monkeypatch: pytest.MonkeyPa
     assert len(result.findings[0].evidence_ids) == 2
 
 
-@pytest.mark.parametrize("others", [(), (NoStacks(),)])
+@pytest.mark.parametrize(
+    ("others", "limit"),
+    [
+        ((), "dump_stacks shows it at one moment"),
+        ((JavaStacks(),), "dump_stacks shows it at one moment"),
+        ((NoStacks(),), "could not be sampled"),
+    ],
+)
 async def test_without_stacks_the_budget_stands(
-    monkeypatch: pytest.MonkeyPatch, others: tuple[Fake, ...]
+    monkeypatch: pytest.MonkeyPatch, others: tuple[Fake, ...], limit: str
 ) -> None:
     result = await budget(monkeypatch, Fake(), *others)
     assert result.ok
     assert result.findings[0].severity == "high"
-    assert any("name no code" in limit for limit in result.limitations)
+    assert any(limit in said for said in result.limitations)
+    assert not any("doctor" in said for said in result.limitations)
 
 
 async def test_a_failing_budget_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
