@@ -97,7 +97,7 @@ def cpu_use(before: str, after: str) -> list[CpuUse]:
 def cpu_facts(uses: Iterable[CpuUse], runtime: str | None, file: str) -> Iterator[Fact]:
     """Metrics `cpu_share` (process, busy threads), `cpu_wait_share`, `kernel_share`, `gc_share`."""
     for use in list(uses)[:_PROCESSES]:
-        kind = "" if runtime in (None, "unknown") else f"{runtime} "
+        kind = "" if runtime in (None, "unknown", "native") else f"{runtime} "
         process = f"{kind}process {use.pid} ({use.comm})"
 
         def metric(name: str, value: float, summary: str, use: CpuUse = use) -> Fact:

@@ -7,16 +7,19 @@ from dea.contracts.evidence import Fact
 from dea.profile.hot import Hot
 from dea.profile.stacks import Sampled
 
-_SCOPES = {"cpu": "CPU", "wall": "wall clock", "wait": "waiting"}
+# Most samplers can't tell a thread on the CPU from one that is ready for it.
+_WHEN = " (running or ready)"
+_SCOPES = {"cpu": "", "wall": "wall clock ", "wait": "waiting "}
 
 
-def hot_fact(hot: Hot, file: str) -> Fact:
-    """One hot frame."""
+def hot_fact(hot: Hot, file: str, *, only_on_cpu: bool = False) -> Fact:
+    """One hot frame; `only_on_cpu`: the sampler leaves out threads that wait for a CPU."""
     data = hot.data
+    when = "" if data.scope != "cpu" else " (on the CPU)" if only_on_cpu else _WHEN
     whose = f"thread {data.thread}" if data.thread else f"process {data.pid}"
     caller = f", called from {data.callers[0]}" if data.callers else ""
     text = (
-        f"{data.share:.0%} of {data.total_samples} {_SCOPES[data.scope]} samples of {whose} "
+        f"{data.share:.0%} of {data.total_samples} {_SCOPES[data.scope]}samples of {whose}{when} "
         f"in {data.frame.place()}{caller}"
     )
     return Fact(data, text, file, hot.lines)

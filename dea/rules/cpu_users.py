@@ -8,6 +8,7 @@ from dea.rules.draft import Cited, Draft, Facts
 SOME, BUSY, VERY_BUSY = 0.3, 0.8, 0.9  # of one core
 _KERNEL_SHARE, _GC_SHARE, _GC_LOUD = 0.5, 0.2, 0.5
 _COMMAND = 60  # letters; the end of a command line tells more than the path it begins with
+_PLAIN = (None, "unknown", "native")  # runtimes that need no word: a shell script is no native code
 _LITTLE = 0.25  # of what the descendant uses
 
 
@@ -70,7 +71,7 @@ def working_descendants(facts: Facts) -> Iterator[Draft]:
 def who(facts: Facts, pid: int | None) -> str:
     """`python process 12`, with its command and whose descendant it is when it isn't the target."""
     cpu = metric_of(facts, "cpu_share", pid)
-    runtime = cpu.data.runtime if cpu and cpu.data.runtime not in (None, "unknown") else None
+    runtime = cpu.data.runtime if cpu and cpu.data.runtime not in _PLAIN else None
     name = f"{runtime} process {pid}" if runtime else f"process {pid}"
     for one in facts.of(Process):
         if one.data.pid == pid and one.data.target not in (None, pid):

@@ -1,6 +1,7 @@
 """Compiled code: which of it is the user's own, and what to call a function."""
 
 import re
+from collections.abc import Iterable
 from pathlib import PurePosixPath
 
 KERNEL, GENERATED = "[kernel]", "[generated]"
@@ -26,8 +27,16 @@ _INTERPRETERS = re.compile(
 
 def is_interpreter(executable: str) -> bool:
     """Programs that run other programs: their functions are not the user's code."""
-    name = PurePosixPath(executable.removesuffix(" (deleted)")).name
-    return _INTERPRETERS.match(name) is not None
+    return _INTERPRETERS.match(_name(executable)) is not None
+
+
+def interpreters(executables: Iterable[str]) -> str:
+    """Their names; a process may call itself otherwise, as a script does."""
+    return ", ".join(sorted({_name(file) for file in executables if is_interpreter(file)}))
+
+
+def _name(executable: str) -> str:
+    return PurePosixPath(executable.removesuffix(" (deleted)")).name
 
 
 def is_own_module(module: str, executable: str) -> bool:

@@ -9,7 +9,7 @@ from dea.contracts.data import Frame, Stack
 from dea.profile.pictures import Picture
 from dea.profile.stacks import said
 from dea.profile.states import parse_names, parse_states
-from dea_linux.native_code import is_interpreter, is_own_function, is_own_module, short_name
+from dea_linux.native_code import interpreters, is_own_function, is_own_module, short_name
 
 
 @dataclass
@@ -52,11 +52,7 @@ def limitations(noted: Mapping[str, Any], pause: str) -> list[str]:
 
 def _limitations(noted: Mapping[str, Any], pause: str) -> Iterator[str]:
     yield f"one moment only; {pause}"
-    interpreters = sorted(
-        {one["comm"] for one in noted["family"] if is_interpreter(one["executable"])}
-    )
-    if interpreters:
-        names = ", ".join(interpreters)
+    if names := interpreters(one["executable"] for one in noted["family"]):
         yield f"these are functions of the interpreter ({names}), not of the program that it runs"
     yield from (f"not all processes could be read: {failure}" for failure in noted["failures"])
     if noted["left_out"]:

@@ -14,7 +14,7 @@ from dea.profile.flamegraph import flamegraph
 from dea.profile.folded import fold
 from dea.profile.hot import Hot, hot_frames, hot_frames_of_saturated
 from dea.profile.stacks import NO_SYMBOLS, Sampled
-from dea_linux.native_code import GENERATED, is_interpreter
+from dea_linux.native_code import GENERATED, interpreters
 from dea_linux.perf.lines import LINES, read_lines
 from dea_linux.perf.script import Script, read_script
 from dea_linux.perf.stacks import Program, stacks_of, without_symbols
@@ -65,7 +65,7 @@ def _facts(
     for hot in [*hot_native_frames(stacks), *of_threads]:
         text = source.get(f"{hot.data.frame.file}:{hot.data.frame.line}")
         data = hot.data.model_copy(update={"source": text}) if text else hot.data
-        yield hot_fact(replace(hot, data=data), SCRIPT)
+        yield hot_fact(replace(hot, data=data), SCRIPT, only_on_cpu=True)
     yield from cpu_facts(uses, noted["runtime"], AFTER)
     yield from process_facts(noted["family"], uses, noted["target_pid"], noted["runtime"])
     yield from skipped_fact(script.skipped, script.first_bad_line, SCRIPT)
@@ -89,9 +89,7 @@ def _limitations(noted: Mapping[str, Any], stacks: Sequence[Sampled]) -> Iterato
             f"{generated / total:.0%} of the samples are in code generated at run time (such as "
             "JIT code of node or java), which is not symbolised here"
         )
-    interpreters = [one["comm"] for one in noted["family"] if is_interpreter(one["executable"])]
-    if interpreters:
-        names = ", ".join(sorted(set(interpreters)))
+    if names := interpreters(one["executable"] for one in noted["family"]):
         yield f"perf shows the functions of the interpreter ({names}), not those of the program it runs"
     if nameless > _NOTABLE * total:
         yield f"{nameless / total:.0%} of the samples are in files without symbols: install their debug symbols"

@@ -6,7 +6,13 @@ from pathlib import Path
 import pytest
 
 from dea_linux.elf import address_of, executable_loads
-from dea_linux.native_code import is_interpreter, is_own_function, is_own_module, short_name
+from dea_linux.native_code import (
+    interpreters,
+    is_interpreter,
+    is_own_function,
+    is_own_module,
+    short_name,
+)
 
 EXE = "/usr/bin/kv-server"
 
@@ -103,3 +109,8 @@ def test_a_file_that_is_no_program_has_no_code(tmp_path: Path) -> None:
     text.write_bytes(b"\x7fELF\x02\x01 but short")
     assert executable_loads(text) == []
     assert executable_loads(tmp_path / "missing") == []
+
+
+def test_an_interpreter_is_named_by_its_file_not_by_the_script() -> None:
+    files = ("/usr/bin/bash", "/usr/bin/bash", "/opt/node (deleted)", "/srv/app/server")
+    assert interpreters(files) == "bash, node"
