@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from dea.contracts.data import LockWait, Metric, Stack
+from dea.contracts.data import LockWait, Metric, Process, Stack
 from dea.contracts.data.causes import MEANING, Cause
 from dea.rules.draft import Cited, Draft, Facts, Rule
 
@@ -73,7 +73,7 @@ def overview(facts: Facts) -> Iterator[Draft]:
         where = "; ".join(_line(facts, stack) for stack in shown[:_LISTED])
         yield Draft(
             severity="info",
-            summary=f"in process {pid} {_count(len(running), len(stacks))}: {where}",
+            summary=f"in process {pid} {_count(len(running), len(stacks), _threads_of(facts, pid))}: {where}",
             evidence_ids=[stack.id for stack in shown[:_LISTED]],
             confidence="observed",
             weight=0.1,
@@ -186,12 +186,25 @@ def _main_first(stacks: Sequence[Cited[Stack]]) -> list[Cited[Stack]]:
     return sorted(stacks, key=lambda stack: stack.data.tid != stack.data.pid)
 
 
-def _count(running: int, all_threads: int) -> str:
-    if all_threads == 1:
-        return "the only thread is on the CPU" if running else "the only thread waits"
+def _threads_of(facts: Facts, pid: int) -> int:
+    """How many the process has as far as known; 0 when it is not."""
+    counted = [one.data.threads or 0 for one in facts.of(Process) if one.data.pid == pid]
+    waits = {m.data.tid for m in facts.of(Metric) if m.data.pid == pid and m.data.tid}
+    return max([*counted, len(waits)])
+
+
+def _count(running: int, shown: int, existing: int) -> str:
+    """Of some runtimes only the threads that run the language's code have a stack."""
+    hidden = existing - shown
+    rest = (
+        f" ({hidden} more {'has' if hidden == 1 else 'have'} no stack here)" if hidden > 0 else ""
+    )
+    if shown == 1:
+        which = "the only" if existing == 1 else "one"
+        return f"{which} thread {'is on the CPU' if running else 'waits'}{rest}"
     if not running:
-        return f"all {all_threads} threads wait, none is on the CPU"
-    return f"{running} of {all_threads} threads {'is' if running == 1 else 'are'} on the CPU"
+        return f"all {shown} threads wait, none is on the CPU{rest}"
+    return f"{running} of {shown} threads {'is' if running == 1 else 'are'} on the CPU{rest}"
 
 
 def _threads(count: int) -> str:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from dea.contracts.data import Data, Frame, LockWait, Metric, Part, Stack
+from dea.contracts.data import Data, Frame, LockWait, Metric, Part, Process, Stack
 from dea.rules.draft import Draft, judge
 from dea.rules.stacks import RULES
 from tests.providers.observing import as_evidence
@@ -92,6 +92,17 @@ def test_an_idle_process_is_described_and_not_accused() -> None:
 def test_threads_on_the_cpu_are_told_first() -> None:
     (draft,) = conclude(stack(7), stack(8, "spin", 3, on_cpu=True))
     assert "1 of 2 threads is on the CPU: t8 (8) in spin a.c:3" in draft.summary
+
+
+def test_threads_without_a_stack_are_not_denied() -> None:
+    """Of node only the thread that runs JavaScript has one."""
+    node = Process(pid=7, comm="node", threads=7)
+    assert (
+        "in process 7 one thread waits (6 more have no stack here)"
+        in conclude(stack(7), node)[0].summary
+    )
+    single = Process(pid=7, comm="node", threads=1)
+    assert "the only thread waits" in conclude(stack(7), single)[0].summary
 
 
 def test_each_process_by_itself() -> None:
