@@ -14,6 +14,8 @@ _IDLE_CAUSES: frozenset[Cause] = frozenset(
     }
 )
 _IDLE, _LARGE, _HALF, _NOTABLE = 0.9, 0.5, 0.5, 0.2
+_BUSY, _WANTED = 0.4, 0.8  # on the CPU; on it or ready for it: what it does is compute
+_OFTEN_PER_S = 5  # commands that a shell waits for: then starting them is its work
 _MOST_NAMED, _MOST_SLEEPERS = 4, 2
 
 
@@ -138,10 +140,11 @@ def _works_through_children(thread: ThreadTime, cpu_share: float) -> bool:
 
 def _short_lived_children(thread: ThreadTime, used: Cited[Metric], view: View) -> Draft:
     waited = list(thread.of("child", "pipe_read", "poll"))
+    one_after_another = sum(part.share for part in waited) >= _HALF and _often(thread, waited)
     place = next((p for part in waited if (p := thread.place(part))), None)
     at = f", at {place.text}" if place is not None and place.own else ""
     return Draft(
-        severity="warn" if used.data.value >= _HALF else "info",
+        severity="warn" if used.data.value >= _HALF or one_after_another else "info",
         summary=f"{view.name(thread.pid)} spends its time in short-lived commands that it starts{at}: "
         f"together they used {used.data.value:.0%} of a CPU, itself "
         f"{thread.share(*RUNNING):.0%}",
@@ -151,6 +154,11 @@ def _short_lived_children(thread: ThreadTime, used: Cited[Metric], view: View) -
         weight=min(1.0, max(used.data.value, sum(part.share for part in waited))),
         next=("trace_syscalls",),
     )
+
+
+def _often(thread: ThreadTime, waited: list[Part]) -> bool:
+    waits = sum(part.episodes or 0 for part in waited if part.cause == "child")
+    return waits >= _OFTEN_PER_S * thread.window_s
 
 
 def _points_to_child(thread: ThreadTime, part: Part, view: View) -> Iterator[Draft]:
@@ -172,18 +180,19 @@ def busy(facts: Facts) -> Iterator[Draft]:
     """Threads that compute: what they compute is for a profile to say."""
     view = read_threads(facts)
     for thread in view.threads:
-        share = thread.share(*RUNNING)
-        if share >= _HALF:
+        share, kept = thread.share(*RUNNING), thread.share("runnable", "throttled")
+        if share >= _BUSY or (share >= _NOTABLE and share + kept >= _WANTED):
             kernel = thread.share("cpu_kernel")
             place = thread.hottest
             yield Draft(
                 severity="info",
                 summary=f"{thread.title} of {view.name(thread.pid)} is on the CPU {share:.0%} of the time"
                 + (f", {kernel:.0%} in the kernel" if kernel >= 0.5 * share else "")
+                + (f", and ready for it another {kept:.0%}" if kept >= _NOTABLE else "")
                 + (f", mostly at {place.text}" if place else ""),
                 evidence_ids=[thread.id, *([place.id] if place else [])],
                 confidence="observed",
                 detail="profile_cpu says in which function and line.",
-                weight=0.1 * share,
+                weight=0.1 * (share + kept),
                 next=("trace_syscalls",) if kernel >= 0.5 * share else ("profile_cpu",),
             )

@@ -164,6 +164,14 @@ FAULTS: dict[str, tuple[list[Data], str, list[str]]] = {
         "warn",
         ["commands", "90%"],
     ),
+    "commands one after another on a busy host": (
+        [
+            thread(part("child", 0.8, episodes=300), part("cpu_kernel", 0.06)),
+            Metric(name="ended_children_cpu", value=0.4, unit="cpus", pid=PID),
+        ],
+        "warn",
+        ["commands", "40%", "itself 6%"],
+    ),
 }
 
 

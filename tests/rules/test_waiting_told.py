@@ -72,6 +72,11 @@ def test_cause_lies_with_the_last_one_that_waits() -> None:
     assert [draft.severity for draft in drafts] == ["warn", "warn"]
 
 
+def test_what_computes_is_told_also_when_it_gets_half_of_a_cpu() -> None:
+    (remark,) = conclude(thread(part("cpu_user", 0.44), part("runnable", 0.45)))
+    assert "is on the CPU 44% of the time, and ready for it another 45%" in remark.summary
+
+
 SLEEPS = [thread(part("sleep", 1.0), pid=200, tid=200), line("time.sleep(1)", tid=200, pid=200)]
 
 

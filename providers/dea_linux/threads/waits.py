@@ -54,6 +54,7 @@ class Waits:
             for pid, process in stored.processes.items()
             if (group := cgroup_facts.frozen(stored, process))
         }
+        self._brief = _brief_processes(stored)
         self._static = {
             pid: futexes.static_ranges(process.raw.get("maps", []))
             for pid, process in stored.processes.items()
@@ -137,6 +138,9 @@ class Waits:
             children = [argument]
         else:
             children = [p.pid for p in processes.values() if p.before[1:2] == [str(pid)]]
+        if children and all(child in self._brief for child in children):
+            names = sorted({safe(processes[child].name) for child in children})
+            return Wait("child", name, f"short-lived commands: {', '.join(names[:3])}")
         known = [f"pid {c} ({safe(processes[c].name)})" for c in children if c in processes]
         return Wait("child", name, ", ".join(known[:3]) or None, peer_pids=tuple(children[:4]))
 
@@ -168,6 +172,16 @@ class Waits:
             role="outbound",
             peer_pids=thing.peer_pids,
         )
+
+
+def _brief_processes(stored: Stored) -> set[int]:
+    """Those that ended in the window and were there for less than half of it."""
+    lived: dict[int, int] = {}
+    for thread in stored.threads:
+        lived[thread.pid] = max(lived.get(thread.pid, 0), thread.wall_ns)
+    half_ns = 0.5e9 * float(stored.facts.get("window_s", 0.0))
+    ended = [pid for pid, process in stored.processes.items() if not process.raw["stat"][-1]]
+    return {pid for pid in ended if lived.get(pid, 0) < half_ns}
 
 
 def _by_function(look: Look) -> Wait | None:

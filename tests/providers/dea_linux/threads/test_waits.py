@@ -7,7 +7,7 @@ import pytest
 
 from dea_linux.threads.calls import kinds_by_number
 from dea_linux.threads.futexes import read_futex, static_ranges
-from dea_linux.threads.stored import Look, Stored
+from dea_linux.threads.stored import Look, ProcessRecord, Stored, ThreadRecord
 from dea_linux.threads.waits import Waits
 
 X86, ARM = "x86_64", "aarch64"
@@ -81,6 +81,36 @@ def test_file_lock_names_who_has_it() -> None:
     assert wait is not None
     assert wait.object == "/run/lock held by pid 77"
     assert wait.peer_pids == (77,)
+
+
+def child(pid: int, lived_s: float, *, ended: bool) -> tuple[ThreadRecord, ProcessRecord]:
+    thread = ThreadRecord(pid, pid, False, "wc", round(lived_s * 1e9), 0, 0, 1, 1.0, (2, 3))
+    stat = f"{pid} (wc) S 5 5"
+    return thread, ProcessRecord(
+        pid, False, "wc", ["S", "5"], ["S", "5"], {"stat": [stat, "" if ended else stat]}
+    )
+
+
+@pytest.mark.parametrize(
+    ("lived_s", "ended", "named"),
+    [
+        (0.1, True, "short-lived commands: wc"),
+        (0.1, False, "pid 8 (wc), pid 9 (wc)"),
+        (3.0, True, "pid 8 (wc), pid 9 (wc)"),
+    ],
+)
+def test_children_are_named_one_by_one_unless_they_come_and_go(
+    lived_s: float, ended: bool, named: str
+) -> None:
+    children = [child(pid, lived_s, ended=ended) for pid in (8, 9)]
+    seen = stored(
+        threads=[thread for thread, _ in children],
+        processes={process.pid: process for _, process in children},
+    )
+    seen.facts["window_s"] = 4.0
+    wait = Waits(seen).wait(5, look(61, 0xFFFFFFFF))
+    assert wait is not None
+    assert wait.object == named
 
 
 def holder(pid: int, access: int) -> dict[str, Any]:
