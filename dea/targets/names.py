@@ -45,7 +45,7 @@ def pid_by_name(name: str) -> int:
         )
     raise TargetError(
         f"no process is named {shown!r}",
-        "See `dea ps`; to launch it as a command: kind=command, or `dea why -- COMMAND`",
+        "See `dea ps`; to launch it as a command: `dea why -- COMMAND`",
     )
 
 

@@ -59,8 +59,8 @@ def test_descendants_without_help_from_the_kernel(
         ("²", "no process is named"),
         ("", "no target was named"),
         ("  ", "no target was named"),
-        ("no-such-program", "no process is named 'no-such-program'.*kind=command"),
-        ("no such program", "no process is named 'no such program'.*kind=command"),
+        ("no-such-program", "no process is named 'no-such-program'.*dea why -- COMMAND"),
+        ("no such program", "no process is named 'no such program'.*dea why -- COMMAND"),
         ("a\x1b[31m\nb", "no process is named 'a�"),
     ],
 )

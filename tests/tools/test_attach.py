@@ -80,8 +80,8 @@ async def test_a_command_line_of_no_stated_kind_is_launched() -> None:
     [
         ({"target": "999999999"}, "there is no process 999999999"),
         ({"target": "no-such-name"}, "no process is named"),
-        ({"target": "no-such-program app.py"}, "to launch it as a command: kind=command"),
-        ({"target": "./app"}, "to launch it as a command: kind=command"),
+        ({"target": "no-such-program app.py"}, "to launch it as a command: `dea why -- COMMAND`"),
+        ({"target": "./app"}, "to launch it as a command: `dea why -- COMMAND`"),
         ({"target": "'x", "kind": "command"}, "cannot parse the command"),
         ({"target": " ", "kind": "command"}, "the command is empty"),
         ({"target": "web", "kind": "container"}, "kind container are not supported yet"),
