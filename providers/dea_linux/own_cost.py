@@ -28,10 +28,10 @@ class OwnCost:
         return {COST: round(self.cpu_s, 4)}
 
 
-def said(facts: Mapping[str, Any]) -> list[str]:
-    """`watching cost 0.4% of a CPU`; nothing where it was not measured or nothing was watched."""
+def said(facts: Mapping[str, Any], what: str) -> list[str]:
+    """`watching memory cost 0.4% of a CPU`; nothing where it was not measured or nothing was watched."""
     cpu_s, window_s = facts.get(COST), facts.get("window_s")
     if cpu_s is None or not window_s or window_s < 0.5:
         return []
     share = f"{cpu_s / window_s:.1%}" if cpu_s >= 0.001 * window_s else "less than 0.1%"
-    return [f"watching cost {share} of a CPU"]
+    return [f"watching {what} cost {share} of a CPU"]

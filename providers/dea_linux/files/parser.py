@@ -134,4 +134,4 @@ def _limitations(observation: Observation) -> list[str]:
         limited.append(
             f"descriptors were watched for {facts['window_s']:.1f} s: a slower leak does not show"
         )
-    return limited + own_cost.said(facts)
+    return limited + own_cost.said(facts, "descriptors")

@@ -130,4 +130,4 @@ def _limitations(observation: Observation) -> list[str]:
             f"memory was watched for {facts['window_s']:.1f} s: growth that is slower or comes "
             "now and then does not show, and a longer cycle looks like growth"
         )
-    return limited + own_cost.said(facts)
+    return limited + own_cost.said(facts, "memory")

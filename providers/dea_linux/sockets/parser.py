@@ -92,4 +92,4 @@ def _limitations(observation: Observation, held: table.Held, groups: int) -> lis
         )
     if groups > _KEPT:
         said.append(f"{_KEPT} of {groups} groups of sockets are shown, all are in {LISTING}")
-    return said + own_cost.said(observation.facts)
+    return said + own_cost.said(observation.facts, "sockets")

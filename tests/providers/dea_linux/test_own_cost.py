@@ -21,12 +21,14 @@ def test_only_cpu_time_of_the_looks_counts() -> None:
 
 
 def test_it_is_said_as_a_share_of_one_cpu() -> None:
-    assert own_cost.said({"own_cpu_s": 0.04, "window_s": 10}) == ["watching cost 0.4% of a CPU"]
-    assert own_cost.said({"own_cpu_s": 0.0, "window_s": 10}) == [
-        "watching cost less than 0.1% of a CPU"
+    assert own_cost.said({"own_cpu_s": 0.04, "window_s": 10}, "memory") == [
+        "watching memory cost 0.4% of a CPU"
+    ]
+    assert own_cost.said({"own_cpu_s": 0.0, "window_s": 10}, "memory") == [
+        "watching memory cost less than 0.1% of a CPU"
     ]
 
 
 def test_what_was_not_measured_is_not_said() -> None:
-    assert own_cost.said({"window_s": 10}) == []
-    assert own_cost.said({"own_cpu_s": 0.04, "window_s": 0.1}) == []
+    assert own_cost.said({"window_s": 10}, "memory") == []
+    assert own_cost.said({"own_cpu_s": 0.04, "window_s": 0.1}, "memory") == []
