@@ -21,8 +21,9 @@ def text_of(result: ToolResult) -> str:
     last = [clean_text(cut(f"Next: {', '.join(result.suggested_next)}", 200))]
     tail = last if result.suggested_next else []
     left = _TEXT_BYTES - _size([head, *tail])
-    limits = _limits(result.limitations, min(_LIMITS_BYTES, left))
-    shown = _fitting(_body(result), left - _size(limits))
+    least = _limits(result.limitations, min(_LIMITS_BYTES, left))
+    shown = _fitting(_body(result), left - _size(least))
+    limits = _limits(result.limitations, left - _size(shown))
     return "\n".join([head, *shown, *limits, *tail])
 
 
