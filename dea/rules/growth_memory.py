@@ -14,6 +14,7 @@ from dea.rules.series import (
     latest,
     least_bytes,
     left_bytes,
+    longer,
     memory_limit,
     new_clients,
     runtime_of,
@@ -81,8 +82,8 @@ def _severity(growth: Growth, facts: Facts, left_s: float | None) -> tuple[Sever
         return "info", f"{clients} clients connected meanwhile, which may be all it is for."
     if runtime in _COLLECTED and not _outgrows_garbage(growth, facts):
         return "info", (
-            f"In a {runtime} process garbage that is not collected yet looks the same: a longer "
-            "window, or the heap before and after a collection, would tell."
+            f"In a {runtime} process garbage that is not collected yet looks the same: "
+            f"{longer(growth)}, and so would the heap before and after a collection."
         )
     soon = left_s is not None and left_s < _SOON_S
     doubled = series.last >= 2 * series.first and growth.amount >= _DOUBLED_BYTES

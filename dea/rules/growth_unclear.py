@@ -6,10 +6,8 @@ from dea.contracts.data import MetricSeries
 from dea.contracts.quantities import in_unit
 from dea.contracts.trend import largest_fall
 from dea.rules.draft import Draft, Facts
-from dea.rules.series import Grown, Growth, least_bytes
+from dea.rules.series import Grown, Growth, least_bytes, longer
 
-_LONGEST_S = 30  # what may be asked for
-_LONG_S = 20.0
 _NOTICEABLE = 0.1  # of what it had
 _REMARKS = 2
 # What is named first says most: the later ones only add up or repeat the earlier.
@@ -93,7 +91,7 @@ def _unsteady(mine: dict[str, Growth], facts: Facts) -> Draft | None:
         "info",
         f"anonymous memory of process {series.pid} rose {_from_to(series)} in "
         f"{growth.window_s:.1f} s, but unevenly ({low}/s to {high}/s): too early to call it a "
-        f"leak; {_longer(growth.window_s)}",
+        f"leak; {longer(growth)}",
         [growth.cited.id, *(c.id for c in others if c.data.shape == "growing")],
         "observed",
         "Garbage that is not collected yet, a cache that fills or one large batch looks the same; "
@@ -117,7 +115,7 @@ def _little(mine: dict[str, Growth], facts: Facts) -> Draft | None:
     return Draft(
         "info",
         f"{_SAID[series.name]} of process {series.pid} grew by {net} in {growth.window_s:.1f} s "
-        f"({rate}/s), {_why_none(growth, facts)}; {_longer(growth.window_s)}",
+        f"({rate}/s), {_why_none(growth, facts)}; {longer(growth)}",
         [growth.cited.id],
         "observed",
         weight=0.1,
@@ -131,12 +129,6 @@ def _why_none(growth: Growth, facts: Facts) -> str:
     if series.unit == "bytes" and growth.amount >= least_bytes(facts, series.pid):
         return "while anonymous memory did not grow steadily"
     return "too little to call it a leak"
-
-
-def _longer(window_s: float) -> str:
-    if window_s < _LONG_S:
-        return f"duration_s={_LONGEST_S} (window_s of a single tool) would tell more"
-    return "a second look some minutes later would tell more"
 
 
 def _level(growth: Growth) -> str:

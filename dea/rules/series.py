@@ -12,6 +12,8 @@ _LOAD = 0.66  # so many new connections from clients for each new thing: the cli
 
 _LEAST_BYTES = 2**20
 _LEAST_SHARE = 0.005  # of resident memory
+_LONGEST_S = 30  # what may be asked for
+_LONG_S = 20.0
 
 
 @dataclass(frozen=True)
@@ -80,6 +82,13 @@ def latest(facts: Facts, name: str, pid: int) -> float:
 def least_bytes(facts: Facts, pid: int) -> float:
     """Growth of memory in a window that is less is not material."""
     return max(_LEAST_BYTES, _LEAST_SHARE * latest(facts, "rss_bytes", pid))
+
+
+def longer(growth: Growth) -> str:
+    """What to do about a window that was too short to tell."""
+    if growth.window_s < _LONG_S:
+        return f"duration_s={_LONGEST_S} (window_s of a single tool) would tell more"
+    return "a second look some minutes later would tell more"
 
 
 def rate_text(trend: Trend, unit: str) -> str:

@@ -74,7 +74,7 @@ def test_garbage_is_not_called_a_leak(runtime: str) -> None:
     process = Process(pid=PID, comm="x", runtime=runtime)
     (draft,) = conclude(memory(8), process)
     assert draft.severity == "info"
-    assert "not collected yet looks the same" in draft.detail
+    assert "not collected yet looks the same: duration_s=30" in draft.detail
     assert loud(conclude(memory(40), process))  # 200 MiB, twice what it had, and no fall
 
 
