@@ -13,6 +13,7 @@ from dea_linux.threads.traffic import TrafficLog
 
 _MOST_GROUPS = 6
 _MOST_OF_WINDOW = 0.5
+_SINGLE_LOOK = 2  # samples: one more when the processes at other ends have been found
 _FEW = 4  # threads of one process that are all listed, idle or not
 _BUSY_CAUSES: tuple[Cause, ...] = (
     "cpu_user",
@@ -57,6 +58,9 @@ class ThreadFacts:
         ]
 
     def _is_short(self, account: Account) -> bool:
+        """Of a single look nothing is: how long that took says more about the host."""
+        if int(self._stored.facts["samples"]) <= _SINGLE_LOOK:
+            return False
         window_s = float(self._stored.facts["window_s"])
         return account.thread.wall_ns / 1e9 < _MOST_OF_WINDOW * window_s
 

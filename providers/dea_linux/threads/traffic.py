@@ -42,12 +42,13 @@ class TrafficLog:
                 if _is_owed(tcp, asks_at_once=asks_at_once):
                     ages[at_ms] = max(ages.get(at_ms, 0.0), tcp.since_sent_ms / 1000)
         counted = all(self._is_counted(looks) for looks in seen.values())
-        moved = (
+        sent, received = (
             sum(_moved(looks, sent=sent) for looks in seen.values()) if counted else None
             for sent in (True, False)
         )
         return Traffic(
-            *moved,
+            sent_bytes=sent,
+            received_bytes=received,
             unanswered=round(len(ages) / len(times), 2),
             unanswered_s=round(sum(ages.values()) / len(ages), 3) if ages else None,
         )

@@ -40,6 +40,18 @@ def test_event_loop_says_whom_it_serves_and_whom_it_asks(gateway: Observation) -
     assert (part.received_bytes or 0) > 0
 
 
+def test_a_single_look_that_took_long_still_lists_the_threads(gateway: Observation) -> None:
+    """On a crowded host; over a window, threads that were there for little of it are summed up."""
+    slow = {**gateway.facts, "window_s": 99.0}
+    assert main_tids(replace(gateway, facts={**slow, "samples": 1})) == [gateway.pid]
+    assert main_tids(replace(gateway, facts=slow)) == []
+
+
+def main_tids(observation: Observation) -> list[int | None]:
+    metrics = [fact.data for fact in facts_of(observation) if isinstance(fact.data, Metric)]
+    return [m.tid for m in metrics if m.name == "thread_time" and m.tid == observation.pid]
+
+
 def test_cited_lines_are_about_the_thread(gateway: Observation) -> None:
     for fact in facts_of(gateway):
         if not isinstance(fact.data, Metric) or fact.data.tid is None:
