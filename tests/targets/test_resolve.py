@@ -117,6 +117,7 @@ def test_names_with_blanks_and_brackets(start: Start, tmp_path: Path) -> None:
     program = tmp_path / "web) S 1 (x"
     program.symlink_to("/bin/sleep")
     pid = start(program, "600").pid
+    await_exec(pid, "web) S 1 (x")
     assert resolve_process(str(pid)).comm == "web) S 1 (x"
     assert resolve_process("web) S 1 (x").pid == pid
 
