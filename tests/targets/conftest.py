@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from dea.process import identity
 from dea.targets.family import descendants
 
 Process = subprocess.Popen[bytes]
@@ -25,6 +26,7 @@ def start() -> Iterator[Start]:
             argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=os.environ | environment
         )
         started.append(process)
+        _await_exec(process, [os.fsencode(arg) for arg in argv])
         return process
 
     yield run
@@ -33,6 +35,16 @@ def start() -> Iterator[Start]:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         process.communicate()
+
+
+def _await_exec(process: Process, argv: list[bytes]) -> None:
+    """The kernel gives a process its new name and arguments a moment after Popen returns."""
+    cmdline = Path(f"/proc/{process.pid}/cmdline")
+    while (
+        identity.state(process.pid) not in ("Z", None)
+        and cmdline.read_bytes().split(b"\0")[: len(argv)] != argv
+    ):
+        os.sched_yield()
 
 
 def ready(process: Process) -> int:
