@@ -89,9 +89,11 @@ class Instruments(Protocol):
         timeout_s: float,
         writes: Path | None = None,
         max_bytes: int = 64 * 2**20,
+        guards: int | None = None,
     ) -> ProgramResult:
         """Run a program to its end; it dies with us. `writes`: the file whose growth is capped.
 
+        `guards`: the pid of what it stops with PTRACE_ATTACH, to run on even if we are killed.
         Raises BackendError when it cannot be started.
         """
         ...

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from dea.backend import ProgramResult
 from dea.contracts.artifact import Artifact, ArtifactKind
+from dea.process.lifeline import guarded
 from dea.process.runner import run_program
 from dea.store.atomic import make_file, write_raw
 from dea.store.session import RunSlot, StoredSession
@@ -49,11 +50,13 @@ class Recorder:
         timeout_s: float,
         writes: Path | None = None,
         max_bytes: int = 64 * 2**20,
+        guards: int | None = None,
     ) -> ProgramResult:
         self.commands.append(list(argv))
         program = self.programs.get(argv[0])
+        command = [str(program or argv[0]), *argv[1:]]
         result = await run_program(
-            [str(program or argv[0]), *argv[1:]],
+            command if guards is None else guarded(command, guards),
             timeout_s=timeout_s,
             writes=writes,
             max_bytes=max_bytes,

@@ -3,8 +3,11 @@
 import ctypes
 import os
 import signal
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
 
+_GUARDIAN = Path(__file__).with_name("guardian.py")
 _PR_SET_PDEATHSIG = 1  # linux/prctl.h
 _libc = ctypes.PyDLL(
     None
@@ -27,3 +30,8 @@ def die_with_parent() -> Callable[[], None]:
             os._exit(127)
 
     return preexec
+
+
+def guarded(argv: Sequence[str], target_pid: int) -> list[str]:
+    """`argv`, a tracer by its path, so that the target runs on though we are killed meanwhile."""
+    return [sys.executable, "-I", "-S", str(_GUARDIAN), str(target_pid), *argv]

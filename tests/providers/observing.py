@@ -12,6 +12,7 @@ from dea.contracts.data import Data
 from dea.contracts.evidence import Evidence, Fact
 from dea.contracts.target import Target
 from dea.process.host import find_program
+from dea.process.lifeline import guarded
 from dea.process.runner import run_program
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
@@ -39,10 +40,15 @@ class Folder:
         timeout_s: float,
         writes: Path | None = None,
         max_bytes: int = 64 * 2**20,
+        guards: int | None = None,
     ) -> ProgramResult:
         program = find_program(argv[0]) or argv[0]
+        command = [str(program), *argv[1:]]
         return await run_program(
-            [str(program), *argv[1:]], timeout_s=timeout_s, writes=writes, max_bytes=max_bytes
+            command if guards is None else guarded(command, guards),
+            timeout_s=timeout_s,
+            writes=writes,
+            max_bytes=max_bytes,
         )
 
     async def progress(self, fraction: float, message: str) -> None:

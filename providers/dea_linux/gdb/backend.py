@@ -41,7 +41,7 @@ class Dump(LinuxBackend):
         for relative in family:
             pid = relative["pid"]
             instruments.save(parser.states_file(pid), read_states(pid))
-            result = await instruments.run(_argv(pid), timeout_s=_TIMEOUT_S)
+            result = await instruments.run(_argv(pid), timeout_s=_TIMEOUT_S, guards=pid)
             took_s = max(took_s, result.duration_s)
             if b"\nThread " in result.stdout:
                 instruments.save(parser.stacks_file(pid), result.stdout)
