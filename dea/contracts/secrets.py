@@ -4,6 +4,8 @@ import re
 import shlex
 from collections.abc import Sequence
 
+from dea.contracts.scrub import one_line
+
 # A name that ends in one of these has a secret as its value: `DB_PASSWORD=`, `--api-key `, `token:`.
 # It must be the end: `token_bucket.py:12`, `--tokenizer fast` and `max_tokens=5` are no secrets.
 _SECRET_NAME = (
@@ -92,6 +94,11 @@ def hide_secrets(text: str) -> str:
     for pattern, replacement in _SHAPES:
         text = pattern.sub(replacement, text)
     return _ASSIGNED.sub(_hide_value, _OPTION.sub(_hide_value, text))
+
+
+def target_text(text: str, cap: int = 200) -> str:
+    """Text from a target, fit for evidence: one printable line of at most `cap`, without secrets."""
+    return one_line(hide_secrets(text), cap)
 
 
 def hide_in_argv(argv: Sequence[str]) -> str:

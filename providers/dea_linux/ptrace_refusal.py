@@ -3,7 +3,7 @@
 import re
 
 from dea.backend import ProgramResult
-from dea.contracts.scrub import one_line
+from dea.contracts.secrets import target_text
 from dea.errors import BackendError
 
 _NO_RIGHTS = re.compile(r"operation not permitted|permission denied", re.IGNORECASE)
@@ -23,5 +23,5 @@ def refusal(program: str, result: ProgramResult, pid: int) -> BackendError:
     if _GONE.search(result.stderr):
         return BackendError(f"process {pid} ended before {program} could look")
     lines = [line for line in result.stderr.splitlines() if line.strip()]
-    first = one_line(lines[0], 200) if lines else f"it ended with {result.returncode}"
+    first = target_text(lines[0], 200) if lines else f"it ended with {result.returncode}"
     return BackendError(f"{program} could not look at process {pid}: {first}")

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dea.contracts.secrets import hide_in_argv, hide_secrets
+from dea.contracts.secrets import hide_in_argv, hide_secrets, target_text
 
 SECRET = "hunter2-Zq9x"
 
@@ -115,6 +115,12 @@ def test_only_the_secret_is_hidden(text: str, hidden: str) -> None:
 )
 def test_what_only_looks_like_a_secret_is_left(text: str) -> None:
     assert hide_secrets(text) == text
+
+
+def test_text_of_a_target_is_hidden_before_it_is_cut() -> None:
+    """A secret whose name alone would be cut off must not stay."""
+    assert target_text(f"@a\npassword={SECRET}") == "@a password=<secret>"
+    assert SECRET[:4] not in target_text(f"@token={SECRET}", 12)
 
 
 def test_argv_is_judged_argument_by_argument() -> None:

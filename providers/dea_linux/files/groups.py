@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from dea.contracts.data import Fd
 from dea.contracts.data.resources import FdType
 from dea.contracts.data.sockets import SocketRole
-from dea.contracts.scrub import one_line
-from dea.contracts.secrets import hide_secrets
+from dea.contracts.secrets import target_text
 from dea.contracts.trend import thin
 from dea_linux.files.fold import fold
 from dea_linux.files.kinds import kind_of, label_of
@@ -86,7 +85,7 @@ def groups(pid: int, looks: Sequence[Look], namer: Namer, details: Details) -> I
         yield Fd(
             pid=pid,
             type=alike.type,
-            path=one_line(hide_secrets(alike.name), 200),
+            path=target_text(alike.name, 200),
             count=len(fds),
             fds=sorted(fds)[-_NUMBERS:],
             added=int(history[-1][1] - history[0][1]) if len(looks) > 1 else None,

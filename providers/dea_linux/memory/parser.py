@@ -6,7 +6,7 @@ from dea.backend import Observation, Parsed
 from dea.contracts.data import Metric, MetricSeries, Note
 from dea.contracts.evidence import Fact
 from dea.contracts.quantities import in_bytes, in_unit
-from dea.contracts.scrub import one_line
+from dea.contracts.secrets import target_text
 from dea_linux import own_cost
 from dea_linux.memory import limits, mappings
 from dea_linux.memory.samples import LEAKING, Samples, read
@@ -89,7 +89,7 @@ def _mapping_growth(observation: Observation) -> Iterator[Fact]:
     total = sum(size for _, size in grown)
     if not total:
         return
-    shares = {one_line(name, 120): round(size / total, 3) for name, size in grown[:_PARTS]}
+    shares = {target_text(name, 120): round(size / total, 3) for name, size in grown[:_PARTS]}
     metric = Metric(
         name="anon_growth", value=total, unit="bytes", pid=observation.pid, shares=shares
     )
@@ -106,7 +106,7 @@ def _limit(observation: Observation) -> Iterator[Fact]:
 
 def _notes(samples: Samples, observation: Observation) -> Iterator[Fact]:
     if samples.bad:
-        first = one_line(samples.bad[0], 120)
+        first = target_text(samples.bad[0], 120)
         text = f"{len(samples.bad)} lines of samples are no samples"
         yield Fact(Note(text=text, skipped_lines=len(samples.bad), first_bad_line=first), text)
     if observation.facts.get("ended"):

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from dea.backend import Observation
 from dea.contracts.data import MetricSeries
-from dea.contracts.scrub import one_line
+from dea.contracts.secrets import target_text
 from dea.contracts.trend import Point, metric_series
 from dea.errors import BackendError
 
@@ -92,7 +92,7 @@ def read(observation: Observation) -> Samples:
         else:
             samples.add(line, number)
     if (observation.pid, "rss_bytes") not in samples.points:
-        bad = f": {one_line(samples.bad[0], 120)}" if samples.bad else ""
+        bad = f": {target_text(samples.bad[0], 120)}" if samples.bad else ""
         raise BackendError(f"no sample of process {observation.pid} is readable{bad}")
     return samples
 

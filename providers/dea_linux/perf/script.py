@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from dea.contracts.scrub import one_line
+from dea.contracts.secrets import target_text
 
 _HEAD = re.compile(r"(?P<comm>\S.*?)\s+(?P<pid>-?\d+)/(?P<tid>-?\d+)\s*$")
 _FRAME = re.compile(
@@ -54,7 +54,7 @@ def read_script(text: str) -> Script:
             where = (number, number + len(block) - 1)
             pid, tid = int(head["pid"]), int(head["tid"])
             samples.append(Sample(pid, tid, head["comm"], found, where))
-    return Script(samples, len(bad), one_line(bad[0], 200) if bad else "")
+    return Script(samples, len(bad), target_text(bad[0], 200) if bad else "")
 
 
 def _blocks(text: str) -> Iterator[tuple[int, list[str]]]:

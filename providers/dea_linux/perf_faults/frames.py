@@ -4,8 +4,7 @@ import re
 from collections.abc import Sequence
 
 from dea.contracts.data import Frame
-from dea.contracts.scrub import one_line
-from dea.contracts.secrets import hide_secrets
+from dea.contracts.secrets import target_text
 from dea_linux.perf_faults.script import Call
 
 _SYSTEM_OBJECTS = ("/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/", "/usr/libexec/", "[")
@@ -21,13 +20,13 @@ _ALLOCATES = re.compile(r"alloc|strn?dup|memdup", re.IGNORECASE)
 
 
 def frame_of(call: Call, runtime: str) -> Frame:
-    function = one_line(hide_secrets(call.function), 160)
-    file = one_line(hide_secrets(call.file), 300) if call.file else None
+    function = target_text(call.function, 160)
+    file = target_text(call.file, 300) if call.file else None
     return Frame(
         function=function,
         file=file,
         line=call.line,
-        module=one_line(call.object, 200) or None,
+        module=target_text(call.object, 200) or None,
         own=_is_own(call, runtime),
     )
 

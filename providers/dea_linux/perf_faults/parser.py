@@ -8,7 +8,7 @@ from dea.backend import Observation, Parsed
 from dea.contracts.data import Frame, FrameHot, Metric, Note
 from dea.contracts.evidence import Fact
 from dea.contracts.quantities import in_bytes
-from dea.contracts.scrub import one_line
+from dea.contracts.secrets import target_text
 from dea.errors import BackendError
 from dea_linux.perf_faults import frames
 from dea_linux.perf_faults.pages import page_of
@@ -37,12 +37,12 @@ def parse(observation: Observation) -> Parsed:
     """Raises BackendError when there is text but no fault in it."""
     script = read(observation.text("faults"))
     if script.bad and not script.faults:
-        raise BackendError(f"perf's text holds no page fault: {one_line(script.bad[0], 120)}")
+        raise BackendError(f"perf's text holds no page fault: {target_text(script.bad[0], 120)}")
     stayed = _that_stayed(script, observation)
     facts = [_new_memory(stayed, observation)]
     facts += _hot(stayed, observation)
     if script.bad:
-        first = one_line(script.bad[0], 120)
+        first = target_text(script.bad[0], 120)
         text = f"{len(script.bad)} lines of perf's text are unreadable"
         facts.append(
             Fact(Note(text=text, skipped_lines=len(script.bad), first_bad_line=first), text)

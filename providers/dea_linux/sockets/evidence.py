@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from dea.contracts.data import Socket, SocketChange
 from dea.contracts.data.sockets import SocketRole
-from dea.contracts.scrub import one_line
+from dea.contracts.secrets import target_text
 from dea_linux.netlink import InetSocket
 from dea_linux.sockets.processes import Who
 from dea_linux.sockets.table import Row, UnixRow, command_of
@@ -60,8 +60,8 @@ def unix_data(row: UnixRow, people: Mapping[int, Who]) -> Socket:
         protocol="unix",
         family="unix",
         state=sock.state,
-        local=one_line(sock.path) or f"unnamed {sock.type}",
-        remote=one_line(remote) if remote else None,
+        local=target_text(sock.path) or f"unnamed {sock.type}",
+        remote=target_text(remote) if remote else None,
         role=row.role,
         inode=sock.inode,
         pid=pid,

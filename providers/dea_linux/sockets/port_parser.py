@@ -8,7 +8,7 @@ from typing import Any
 from dea.backend import Observation, Parsed
 from dea.contracts.data import Metric, Note, Process, Socket, SocketSummary
 from dea.contracts.evidence import Fact
-from dea.contracts.scrub import one_line
+from dea.contracts.secrets import target_text
 from dea.errors import BackendError
 from dea_linux.netlink import InetSocket
 from dea_linux.sockets import snapshot, table
@@ -134,16 +134,16 @@ def _processes(shown: Sequence[Socket], people: Mapping[int, Who]) -> Iterator[F
 def _process(pid: int, who: Who) -> Fact:
     data = Process(
         pid=pid,
-        comm=one_line(who.get("comm", "?")) or "?",
+        comm=target_text(who.get("comm", "?")) or "?",
         ppid=who.get("ppid"),
         cmdline=table.command_of(who),
         user=who.get("user"),
         started_at=who.get("started_at") or None,
-        cwd=one_line(who["cwd"]) if "cwd" in who else None,
+        cwd=target_text(who["cwd"]) if "cwd" in who else None,
         container=who.get("container"),
         unit=who.get("unit"),
         orphaned=who.get("orphaned") or None,
-        parents=[one_line(parent) for parent in who.get("parents", [])[:6]],
+        parents=[target_text(parent) for parent in who.get("parents", [])[:6]],
     )
     started_by = data.parents[0] if data.parents else "nobody"
     return Fact(
@@ -169,8 +169,8 @@ def _settings(
         )
     if reserved := settings.get("ip_local_reserved_ports"):
         yield Fact(
-            Note(text=f"reserved against use by outgoing connections: {one_line(reserved)}"),
-            f"net.ipv4.ip_local_reserved_ports = {one_line(reserved)}",
+            Note(text=f"reserved against use by outgoing connections: {target_text(reserved)}"),
+            f"net.ipv4.ip_local_reserved_ports = {target_text(reserved)}",
             "settings.json",
         )
     first_free = int(settings.get("ip_unprivileged_port_start") or "0")

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dea.contracts.data.sockets import SocketRole
-from dea.contracts.scrub import one_line
-from dea.contracts.secrets import hide_secrets
+from dea.contracts.secrets import target_text
 from dea.errors import BackendError
 from dea_linux import netlink
 from dea_linux.netlink import InetSocket, UnixSocket
@@ -87,7 +86,7 @@ def command_of(who: Who | None) -> str | None:
     if who is None:
         return None
     text = who.get("cmdline") or who.get("comm", "")
-    return one_line(hide_secrets(text), _COMMAND_CAP) or None
+    return target_text(text, _COMMAND_CAP) or None
 
 
 def inet_rows(files: Mapping[str, bytes], held: Held) -> list[Row]:

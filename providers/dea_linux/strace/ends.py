@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from dea.contracts.data import Metric, Note
 from dea.contracts.evidence import Fact
-from dea.contracts.scrub import one_line
+from dea.contracts.secrets import target_text
 from dea_linux.strace.lines import Event
 
 _KILLED = re.compile(r"killed by (\w+)")
@@ -21,7 +21,7 @@ def ends(events: Sequence[Event], pid: int, file: str) -> Iterator[Fact]:
         code = None if event.is_signal or event.tid != pid else exit_code(event.what)
         if code is not None:
             data = Metric(name="exit_code", value=code, unit="code", pid=pid)
-            said = f"process {pid} {one_line(event.what)} while it was traced"
+            said = f"process {pid} {target_text(event.what)} while it was traced"
             yield Fact(data, said, file, (event.line, event.line))
     signals = [event for event in events if event.is_signal]
     if signals:

@@ -3,8 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 
-from dea.contracts.scrub import one_line
-from dea.contracts.secrets import hide_secrets
+from dea.contracts.secrets import target_text
 from dea_linux.netlink import InetSocket, endpoint
 
 _V4 = re.compile(rb'port=htons\((\d+)\), sin_addr=inet_addr\("([^"]+)"\)')
@@ -58,7 +57,7 @@ class Names:
             return None
         if found := _SOCKET.match(text):
             return self._by_inode.get(int(found[1]), text)
-        return one_line(hide_secrets(text), 160)
+        return target_text(text, 160)
 
 
 def _said(sock: InetSocket) -> str:

@@ -7,8 +7,7 @@ from typing import Any
 from dea.backend import Observation, Parsed
 from dea.contracts.data import Metric, Note, SyscallError, SyscallSlow, SyscallStat
 from dea.contracts.evidence import Fact
-from dea.contracts.scrub import one_line
-from dea.contracts.secrets import hide_secrets
+from dea.contracts.secrets import target_text
 from dea.errors import BackendError
 from dea_linux.sockets import snapshot
 from dea_linux.strace.ends import ends
@@ -40,7 +39,7 @@ def parse(observation: Observation) -> Parsed:
     trace, tally = Trace(), Tally(began_at, window_s)
     tally.add_all(trace.read(raw))
     if trace.bad_lines and not tally.sums and not trace.pending:
-        raise BackendError(f"not a trace: {one_line(trace.first_bad)}")
+        raise BackendError(f"not a trace: {target_text(trace.first_bad)}")
     names = Names(
         [*snapshot.stored(observation.files, "sockets-before")]
         + [*snapshot.stored(observation.files, "sockets-after")],
@@ -129,7 +128,7 @@ def _errors(tally: Tally, names: Names, window_s: float) -> Iterator[Fact]:
             errno=errno,
             count=failure.count,
             window_s=window_s,
-            example=one_line(hide_secrets(failure.example), 200),
+            example=target_text(failure.example, 200),
             object=_main_object(failure, names),
             recovered=not failure.threads if name == "bind" else None,
             spread=len(failure.tenths) / 10 if len(failure.tenths) <= 10 else 1.0,
@@ -168,7 +167,7 @@ def _slow(tally: Tally, trace: Trace, began_at: float, window_s: float) -> Itera
 
 
 def _slow_fact(took_s: float, call: Call, finished: bool, began_at: float) -> Fact:
-    args = one_line(hide_secrets(call.args.decode("utf-8", "replace")), 160)
+    args = target_text(call.args.decode("utf-8", "replace"), 160)
     data = SyscallSlow(
         name=call.name,
         duration_s=round(took_s, 6),
@@ -202,7 +201,7 @@ def _slowdown(seen: Mapping[str, Any]) -> Iterator[Fact]:
 
 def _bad_lines(trace: Trace) -> Iterator[Fact]:
     if trace.bad_lines:
-        first = one_line(hide_secrets(trace.first_bad), 120)
+        first = target_text(trace.first_bad, 120)
         text = f"{trace.bad_lines} lines are no calls and were left out"
         note = Note(text=text, skipped_lines=trace.bad_lines, first_bad_line=first)
         yield Fact(note, text, TRACE)

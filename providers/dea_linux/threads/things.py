@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from dea.contracts.data.sockets import SocketRole
-from dea.contracts.scrub import one_line
-from dea.contracts.secrets import hide_secrets
+from dea.contracts.secrets import target_text
 from dea_linux.netlink import InetSocket, UnixSocket
 from dea_linux.threads.sockets import Sockets
 from dea_linux.threads.stored import Stored
@@ -127,4 +126,4 @@ def _named(holders: list[tuple[int, str]]) -> str:
 
 def safe(text: str) -> str:
     """Text from the target as one line without secrets."""
-    return hide_secrets(one_line(text, 120))
+    return target_text(text, 120)

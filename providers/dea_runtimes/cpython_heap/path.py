@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from dea.contracts.scrub import one_line
-from dea.contracts.secrets import hide_secrets
+from dea.contracts.secrets import target_text
 from dea_runtimes.cpython_heap.reader.places import is_own
 
 Step = dict[str, Any]
@@ -18,7 +17,7 @@ _MOST_CHARACTERS = 200
 
 def clean(text: object, cap: int = 120) -> str:
     """Text from the target as one short line without secrets."""
-    return one_line(hide_secrets(str(text)), cap)
+    return target_text(str(text), cap)
 
 
 def path_of(steps: Sequence[Step]) -> str:

@@ -15,7 +15,7 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from dea.contracts.scrub import one_line
+from dea.contracts.secrets import target_text
 from dea.errors import BackendError
 from dea_runtimes.jvm.process import Machine
 
@@ -70,7 +70,7 @@ class Door:
                 f"Run dea as the user with uid {self.machine.uid}",
             )
         if code.strip() != b"0":
-            said = one_line(text.decode("utf-8", "replace"), 200)
+            said = target_text(text.decode("utf-8", "replace"), 200)
             raise BackendError(f"could not look: JVM {self.machine.pid} refuses: {said}")
         return text.decode("utf-8", "replace")
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from dea.contracts.data import Frame
-from dea.contracts.scrub import one_line
+from dea.contracts.secrets import target_text
 from dea.profile.stacks import said
 from dea_runtimes.jvm.frames import MONITOR_ENTER, java_frame
 
@@ -171,5 +171,5 @@ def _circles(lines: Sequence[str]) -> Iterator[tuple[str, Lock, str]]:
 
 
 def _skip(line: str, dump: ThreadDump) -> None:
-    dump.first_bad_line = dump.first_bad_line or one_line(line, 120)
+    dump.first_bad_line = dump.first_bad_line or target_text(line, 120)
     dump.skipped += 1

@@ -7,7 +7,7 @@ from typing import Any
 from dea.backend import Observation, Parsed
 from dea.contracts.data import Stack
 from dea.contracts.evidence import Fact
-from dea.contracts.scrub import one_line
+from dea.contracts.secrets import target_text
 from dea.errors import BackendError
 from dea.profile.pictures import Picture, stack_facts
 from dea.profile.stacks import said
@@ -45,7 +45,7 @@ def _process(observation: Observation, pid: int) -> Iterator[Fact]:
         ids: dict[int, int] = dict(observation.facts["native_ids"].get(str(pid), ()))
         pictures = [_picture(thread, pid, states, ids) for thread in threads]
     except (ValueError, KeyError, TypeError) as error:
-        first = one_line(text, 120)
+        first = target_text(text, 120)
         raise BackendError(f"py-spy's dump cannot be read ({error}), it begins: {first}") from error
     yield from stack_facts(pid, pictures, stacks_file(pid))
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from dea.contracts.data import Frame
-from dea.contracts.scrub import one_line
+from dea.contracts.secrets import target_text
 from dea.profile.stacks import Sampled, merged, said
 from dea_runtimes.py_spy.frames import python_frame, without_comprehensions
 
@@ -41,7 +41,7 @@ def read_raw(text: str, pid: int) -> RawStacks:
             bad.append(line)
         else:
             stacks.append(stack)
-    return RawStacks(merged(stacks), len(bad), one_line(bad[0], 200) if bad else "")
+    return RawStacks(merged(stacks), len(bad), target_text(bad[0], 200) if bad else "")
 
 
 def _read_line(line: str, number: int, pid: int) -> Sampled | None:

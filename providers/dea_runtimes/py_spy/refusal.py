@@ -3,7 +3,7 @@
 import re
 
 from dea.backend import ProgramResult
-from dea.contracts.scrub import one_line
+from dea.contracts.secrets import target_text
 from dea.errors import BackendError
 
 _NO_RIGHTS = re.compile(r"permission denied|operation not permitted|EPERM|EACCES", re.IGNORECASE)
@@ -32,5 +32,5 @@ def refusal(result: ProgramResult, pid: int) -> BackendError:
     if _GONE.search(said):
         return BackendError(f"process {pid} ended before py-spy could look")
     lines = [line for line in said.splitlines() if line.strip() and "py-spy>" not in line]
-    first = one_line(lines[0], 200) if lines else f"it ended with {result.returncode}"
+    first = target_text(lines[0], 200) if lines else f"it ended with {result.returncode}"
     return BackendError(f"py-spy could not look at process {pid}: {first}")

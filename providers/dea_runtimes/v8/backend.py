@@ -5,8 +5,7 @@ import sys
 from typing import Any, ClassVar
 
 from dea.backend import Availability, Host, Instruments, LinuxBackend, Observation, Parsed, Request
-from dea.contracts.scrub import one_line
-from dea.contracts.secrets import hide_secrets
+from dea.contracts.secrets import target_text
 from dea.contracts.target import Runtime
 from dea.errors import BackendError
 from dea.profile.clocks import read_clocks
@@ -117,7 +116,7 @@ def _reason(records: bytes, stderr: str) -> str:
     """What the reader said last, or how it broke."""
     lines = records.decode("utf-8", "replace").splitlines()
     try:
-        return one_line(hide_secrets(str(json.loads(lines[-1])["reason"])), 300)
+        return target_text(str(json.loads(lines[-1])["reason"]), 300)
     except (IndexError, KeyError, TypeError, ValueError):
         last = stderr.strip().splitlines()[-1:] or ["it did not finish in time"]
-        return one_line(f"the reader ended early ({last[0]})", 300)
+        return target_text(f"the reader ended early ({last[0]})", 300)

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from dea.backend import Observation
 from dea.contracts.data import Frame
-from dea.contracts.scrub import one_line
+from dea.contracts.secrets import target_text
 from dea.errors import BackendError
 from dea.profile.stacks import Sampled, said
 from dea_runtimes.v8.frames import frame_of
@@ -53,7 +53,7 @@ def read_looks(observation: Observation) -> Looks:
         except (ValueError, KeyError, TypeError, AttributeError):
             looks.bad.append(line)
     if not looks.is_whole:
-        first = one_line(looks.bad[0], 120) if looks.bad else "they end early"
+        first = target_text(looks.bad[0], 120) if looks.bad else "they end early"
         raise BackendError(f"the records of JavaScript stacks cannot be read: {first}")
     _name_threads(looks)
     return looks

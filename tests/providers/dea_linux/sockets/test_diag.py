@@ -3,6 +3,7 @@
 import json
 import os
 import socket
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -42,6 +43,18 @@ def test_secrets_of_a_command_line_stay_out_of_the_evidence() -> None:
     text = json.dumps([fact.data.to_wire() for fact in parsed.facts])
     assert "server.py" in text
     assert "abcdef0123" not in text
+
+
+@pytest.mark.anyio
+async def test_secrets_of_a_unix_name_stay_out_of_the_evidence(tmp_path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(f"\0dea-{os.getpid()}-password=hunter2hunter99")
+        server.listen()
+        observation = await observe(SocketsDiag(), [os.getpid()], tmp_path / "look", 0.02)
+    parsed = SocketsDiag().parse(observation)
+    said = str([(fact.summary, fact.data) for fact in parsed.facts])
+    assert f"@dea-{os.getpid()}-password=<secret>" in said
+    assert "hunter99" not in said
 
 
 def test_alike_sockets_are_one_piece_of_evidence_that_cites_a_line_for_each() -> None:
@@ -95,3 +108,11 @@ def test_damaged_tables_are_an_error_not_an_empty_answer() -> None:
     )
     with pytest.raises(BackendError, match=r"holders\.json is damaged"):
         SocketsDiag().parse(torn)
+
+
+@pytest.mark.anyio
+async def test_a_process_that_has_ended_is_no_question_of_rights(tmp_path: Path) -> None:
+    with subprocess.Popen(["true"]) as process:
+        process.wait()
+    with pytest.raises(BackendError, match=f"process {process.pid} has ended"):
+        await observe(SocketsDiag(), [process.pid], tmp_path / "look")
