@@ -5,6 +5,8 @@ tells on stdout what it also writes to STATUS, one JSON object: {"error": "..."}
 not be started, else {"keeper": 1, "keeper_ticks": 7, "pid": 2} and later its "exit_code" too. On SIGTERM
 it ends the command and whatever still runs of it. Descendants that lose their parent become its own
 children, which only it can reap: so the pids that it signals cannot have been taken by others.
+The command writes its output straight into the files, so that it never waits for the keeper, which
+cuts what is in the middle of a file that has grown too large.
 It imports nothing of DEA, so that it starts fast and stays small.
 """
 
@@ -19,6 +21,10 @@ import time
 PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h
 ENDING = ((signal.SIGTERM, 3.0), (signal.SIGKILL, 5.0))
 POLL_S = 0.02
+CAP_CHECK_S = 0.1
+MOST_BYTES = 64 * 2**20  # of each output, but for what is written between two checks
+FIRST_BYTES = 48 * 2**20
+TAIL_BYTES = 64 * 1024
 WATCHED = {signal.SIGCHLD, signal.SIGTERM}
 
 
@@ -29,7 +35,8 @@ def main() -> None:
     status, out, err, *argv = sys.argv[1:]
     signal.pthread_sigmask(signal.SIG_BLOCK, WATCHED)
     try:
-        process = start(argv, out, err)
+        outputs = [Output(out), Output(err)]
+        process = start(argv, outputs)
     except (OSError, ValueError) as error:
         answer({"error": getattr(error, "strerror", None) or str(error)})
         return
@@ -41,44 +48,82 @@ def main() -> None:
     try:
         write(status, state)
     except OSError as error:
-        end_children()
+        end_children(outputs)
         answer({"error": f"cannot write {status}: {error.strerror}"})
         return
     answer(state)
-    keep(status, state, process)
+    keep(status, state, process, outputs)
 
 
-def start(argv: list[str], out: str, err: str) -> "subprocess.Popen[bytes]":
-    with open(out, "ab", opener=private) as stdout, open(err, "ab", opener=private) as stderr:
-        return subprocess.Popen(
-            argv,
-            stdin=subprocess.DEVNULL,
-            stdout=stdout,
-            stderr=stderr,
-            start_new_session=True,
-            preexec_fn=hear_signals,  # noqa: PLW1509 (there are no threads here)
-        )
+class Output:
+    """A file that the command appends to. Once too large, its first part and its end are kept."""
+
+    def __init__(self, path: str) -> None:
+        self.descriptor = private(path, os.O_RDWR | os.O_APPEND | os.O_CREAT)
+        self.left_out_bytes = 0
+        self.note = b""
+
+    def cap(self) -> None:
+        """The end that an earlier cut kept goes as well, so that there is only one gap."""
+        try:
+            size = os.fstat(self.descriptor).st_size  # 0 for a device
+            if size > MOST_BYTES:
+                self.cut(size)
+        except OSError:  # such as a full disk; the command has to be kept all the same
+            return
+
+    def cut(self, size: int) -> None:
+        tail = os.pread(self.descriptor, TAIL_BYTES, size - TAIL_BYTES)
+        self.left_out_bytes += size - FIRST_BYTES - len(self.note) - len(tail)
+        self.note = f"\n[... {self.left_out_bytes} bytes left out ...]\n".encode()
+        os.ftruncate(self.descriptor, FIRST_BYTES)
+        os.write(self.descriptor, self.note + tail)
+
+
+def start(argv: list[str], outputs: list[Output]) -> "subprocess.Popen[bytes]":
+    return subprocess.Popen(
+        argv,
+        stdin=subprocess.DEVNULL,
+        stdout=outputs[0].descriptor,
+        stderr=outputs[1].descriptor,
+        start_new_session=True,
+        preexec_fn=hear_signals,  # noqa: PLW1509 (there are no threads here)
+    )
 
 
 def hear_signals() -> None:
     signal.pthread_sigmask(signal.SIG_UNBLOCK, WATCHED)
 
 
-def keep(status: str, state: dict[str, object], process: "subprocess.Popen[bytes]") -> None:
+def keep(
+    status: str,
+    state: dict[str, object],
+    process: "subprocess.Popen[bytes]",
+    outputs: list[Output],
+) -> None:
     """Until the command and all that came of it have ended, or until told to end them.
 
     `process` is held only because subprocess reaps what nobody refers to any more.
     """
     told = False
     while children() and not told:
-        told = signal.sigwait(WATCHED) == signal.SIGTERM
-        ended = end_children() if told else reap()
+        told = next_signal(outputs) == signal.SIGTERM
+        ended = end_children(outputs) if told else reap()
         if process.pid in ended:
             state["exit_code"] = ended[process.pid]
             try_write(status, state)
 
 
-def end_children() -> dict[int, int]:
+def next_signal(outputs: list[Output]) -> int:
+    while True:
+        found = signal.sigtimedwait(WATCHED, CAP_CHECK_S)
+        for output in outputs:
+            output.cap()
+        if found is not None:
+            return found.si_signo
+
+
+def end_children(outputs: list[Output]) -> dict[int, int]:
     """Signal the process groups of our children, politely first, until there are none."""
     ended: dict[int, int] = {}
     for number, grace_s in ENDING:
@@ -89,6 +134,8 @@ def end_children() -> dict[int, int]:
                 told.add(pid)
                 signal_group(pid, number)
             time.sleep(POLL_S)
+            for output in outputs:
+                output.cap()
             ended |= reap()
     return ended
 

@@ -12,7 +12,7 @@ import anyio
 import pytest
 
 from dea.errors import TargetError
-from dea.process import identity
+from dea.process import identity, keeper
 from dea.process.launch import Launched, end, launch, look
 from tests.process.waiting import is_our_child, lines, pids_in, until, wait_gone
 
@@ -65,6 +65,30 @@ async def test_output_and_exit_code_are_kept(launcher: Launcher) -> None:
     assert (launcher.out.read_text(), launcher.err.read_text()) == ("out\n", "err\n")
     for path in (launcher.status, launcher.out, launcher.err):
         assert path.stat().st_mode & 0o777 == 0o600
+
+
+async def test_the_middle_of_too_much_output_is_left_out(launcher: Launcher) -> None:
+    await launcher.sh("echo first; head -c 90000000 /dev/zero; echo last; exit 6")
+    assert await launcher.exit_code() == 6
+    assert launcher.out.stat().st_size <= keeper.MOST_BYTES
+    kept = launcher.out.read_bytes()
+    assert kept.startswith(b"first\n")
+    assert kept.endswith(b"last\n")
+    assert b"bytes left out ...]" in kept
+
+
+def test_what_was_left_out_is_counted_over_several_cuts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(keeper, "MOST_BYTES", 100)
+    monkeypatch.setattr(keeper, "FIRST_BYTES", 5)
+    monkeypatch.setattr(keeper, "TAIL_BYTES", 3)
+    output = keeper.Output(str(tmp_path / "out"))
+    for letter in "abc":
+        os.write(output.descriptor, letter.encode() * 97 + b"xyz\n")
+        output.cap()
+    os.close(output.descriptor)
+    assert (tmp_path / "out").read_bytes() == b"aaaaa\n[... 295 bytes left out ...]\nyz\n"
 
 
 async def test_a_signal_is_a_negative_exit_code(launcher: Launcher) -> None:
