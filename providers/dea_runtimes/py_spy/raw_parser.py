@@ -1,4 +1,4 @@
-"""Reads `py-spy record --format raw`: one folded stack per line, outermost frame first."""
+"""Reads `py-spy record --format raw`: folded stacks with their counts, outermost frame first."""
 
 import re
 from collections.abc import Iterator
@@ -10,10 +10,13 @@ from dea.profile.stacks import Sampled, merged, said
 from dea_runtimes.py_spy.frames import python_frame, without_comprehensions
 
 # process 1:"bash run.sh";process 2:"python3 app.py";thread (2): MainThread;outer (a.py:1);... 42
-_LINE = re.compile(
-    r'(?P<processes>process \d+:".*?";)?thread \((?P<tid>0x[0-9A-Fa-f]+|\d+)\)(?P<rest>.*)'
-    r" (?P<samples>\d+)$"
+_RECORD = re.compile(
+    # The last `thread` that follows a process: its arguments may hold what looks like a thread.
+    r'(?P<processes>process \d+:".*";)?thread \((?P<tid>0x[0-9A-Fa-f]+|\d+)\)(?P<rest>.*)'
+    r" (?P<samples>\d+)$",
+    re.DOTALL,
 )
+_ROOT = re.compile(r'process \d+:"')
 _PROCESS = re.compile(r'(?:^|";)process (\d+):"')
 _FRAME_WITH_LINE = re.compile(r".* \(.*:\d+\)$")
 _BEGUN = re.compile(r" \([/<][^)]*$")  # a frame whose path goes on after a semicolon
@@ -30,22 +33,35 @@ class RawStacks:
 
 
 def read_raw(text: str, pid: int) -> RawStacks:
-    """`pid` is the process that lines without a process prefix belong to."""
+    """`pid` is the process that records without a process prefix belong to."""
     stacks: list[Sampled] = []
     bad: list[str] = []
-    for number, line in enumerate(text.split("\n"), 1):
-        if not line.strip():
-            continue
-        stack = _read_line(line, number, pid)
+    for record, first in _records(text):
+        stack = _read_record(record, first, pid)
         if stack is None:
-            bad.append(line)
+            bad.append(record)
         else:
             stacks.append(stack)
     return RawStacks(merged(stacks), len(bad), target_text(bad[0], 200) if bad else "")
 
 
-def _read_line(line: str, number: int, pid: int) -> Sampled | None:
-    match = _LINE.match(line)
+def _records(text: str) -> Iterator[tuple[str, int]]:
+    """Each record with the number of its first line: a line, unless processes are told.
+
+    Then all begin with the same process, and there may be newlines among arguments.
+    """
+    root = _ROOT.match(text)
+    begins = f"\n{root[0]}" if root else "\n"
+    number = 1
+    for n, part in enumerate(text.split(begins)):
+        record = part if n == 0 or root is None else root[0] + part
+        if record.strip():
+            yield record.rstrip("\n"), number
+        number += record.count("\n") + 1
+
+
+def _read_record(record: str, first: int, pid: int) -> Sampled | None:
+    match = _RECORD.match(record)
     if match is None:
         return None
     if match["processes"]:
@@ -58,7 +74,7 @@ def _read_line(line: str, number: int, pid: int) -> Sampled | None:
         thread=said(thread.removeprefix(": "), 60) or ("main" if tid == pid else "thread"),
         frames=tuple(without_comprehensions(_frame(label) for label in reversed(labels))),
         samples=int(match["samples"]),
-        lines=(number, number),
+        lines=(first, first + record.count("\n")),
     )
 
 

@@ -34,6 +34,18 @@ def test_heads(head: str, pid: int, tid: int | None, thread: str) -> None:
     assert [frame.function for frame in stack.frames] == ["spin"]
 
 
+def test_arguments_may_hold_newlines_and_what_looks_like_stacks() -> None:
+    parent = 'process 7:"python p.py a\nforged (x.py:1) 7\nthread (1): x;f (z.py:1) 9";'
+    forged = 'process 9:"python -c z\n";thread (1): q;f (y.py:1) 5\n";'
+    raw = read_raw(f"{parent}{forged}thread (9): m;{SPIN} 3\n{parent}thread (7): m;{SPIN} 4\n", 7)
+    assert [(s.pid, s.tid, s.samples, s.lines) for s in raw.stacks] == [
+        (9, 9, 3, (1, 5)),
+        (7, 7, 4, (6, 8)),
+    ]
+    assert all([f.place() for f in s.frames] == ["spin app.py:6"] for s in raw.stacks)
+    assert raw.skipped == 0
+
+
 def test_a_path_may_hold_anything() -> None:
     (stack,) = read_raw(f"thread (7): m;<module> (/srv/a;b (1)/x y.py:2);{SPIN} 3", 7).stacks
     assert [frame.file for frame in stack.frames] == ["/srv/app.py", "/srv/a;b (1)/x y.py"]
