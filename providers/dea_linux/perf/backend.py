@@ -72,8 +72,8 @@ class Record(LinuxBackend):
             "left_out": len(request.pids) - len(pids),
         }
         # perf's file holds copies of the target's memory, so only its text is kept.
-        with tempfile.TemporaryDirectory(prefix="dea-") as folder:
-            data = Path(folder) / "perf.data"
+        with tempfile.TemporaryFile() as unnamed:  # nothing is left of it though we are killed
+            data = Path(f"/proc/{os.getpid()}/fd/{unnamed.fileno()}")
             instruments.save(parser.BEFORE, read_clocks(pids))
             await _record(data, pids, duration_s, rate_hz, request.target.runtime, instruments)
             instruments.save(parser.AFTER, read_clocks(pids))
@@ -103,7 +103,7 @@ async def _record(
     result = await instruments.run(
         argv, timeout_s=duration_s + _GRACE_S, writes=data, max_bytes=_MOST_BYTES
     )
-    if not data.exists() or (result.returncode != 0 and not result.truncated):
+    if not data.stat().st_size or (result.returncode != 0 and not result.truncated):
         raise BackendError(f"perf could not sample process {pids[0]}: {_complaint(result)}")
 
 

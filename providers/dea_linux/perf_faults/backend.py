@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import os
 import tempfile
 from pathlib import Path
 from typing import Any, ClassVar
@@ -36,8 +37,8 @@ class Sites(LinuxBackend):
     async def observe(self, request: Request, instruments: Instruments) -> dict[str, Any]:
         """Raises BackendError when perf may not look at the target."""
         every = await _every(request.pid, request.duration_s)
-        with tempfile.TemporaryDirectory(prefix="dea-") as folder:
-            data = Path(folder) / "perf.data"
+        with tempfile.TemporaryFile() as unnamed:  # nothing is left of it though we are killed
+            data = Path(f"/proc/{os.getpid()}/fd/{unnamed.fileno()}")
             await _record(request, every, data, instruments)
             script, has_lines = await _to_text(data, instruments)
         instruments.save("faults", script)
@@ -90,7 +91,7 @@ async def _record(request: Request, every: int, data: Path, instruments: Instrum
     result = await instruments.run(
         argv, timeout_s=request.duration_s + 10, writes=data, max_bytes=_MOST_BYTES
     )
-    if not data.exists() or not data.stat().st_size:
+    if not data.stat().st_size:
         raise BackendError(f"perf cannot record page faults: {_complaint(result)}")
 
 
