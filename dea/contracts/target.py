@@ -20,7 +20,7 @@ class Container(Wire):
 
 
 class Target(Wire):
-    """A process, container, pod or launched command; `pids` are its descendants."""
+    """A process, container, pod or launched command; `pids` are its nearest descendants."""
 
     kind: TargetKind
     id: Text

@@ -10,7 +10,7 @@ import anyio
 
 from dea.process import identity
 
-_LIMIT = 256
+_LIMIT = 4096
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Worker:
 
 
 def descendants(pid: int) -> list[int]:
-    """All descendants, nearest first, at most 256."""
+    """All descendants, nearest first, at most 4096."""
     by_parent = None if _kernel_lists_children() else _children_by_parent()
     found: list[int] = []
     queue = [pid]

@@ -20,6 +20,7 @@ from dea.targets.runtime import detect_runtime
 __all__ = ["command_line", "describe", "meant_kind", "parse_command", "refresh", "resolve_process"]
 
 _KERNEL_THREAD = 0x00200000  # PF_KTHREAD, include/linux/sched.h
+_MOST_PIDS = 256  # of the descendants that a target names
 _NUMBER = re.compile(r"-?[0-9]{1,18}")
 
 
@@ -53,7 +54,7 @@ def describe(pid: int, text: str | None = None) -> Target:
         pid=pid,
         comm=one_line(status.get("Name", "?"), 64) or "?",
         cmdline=command_line(pid) or None,
-        pids=descendants(pid) or None,
+        pids=descendants(pid)[:_MOST_PIDS] or None,
         runtime=detect_runtime(pid),
     )
 

@@ -19,6 +19,7 @@ from dea.process import identity
 from dea.process.launch import Launched, launch
 from dea.store import home
 from dea.store.session import StoredSession
+from dea.targets.family import descendants
 from dea.targets.resolve import describe, meant_kind, parse_command, resolve_process
 from dea.tools.run import Run
 from dea.tools.tool import Tool
@@ -111,7 +112,8 @@ def _describe(run: Run) -> None:
         started_at=_started_at(pid),
         cwd=_folder(pid),
     )
-    family = f" with {len(target.pids)} descendants" if target.pids else ""
+    below = len(descendants(pid)) if target.pids else 0
+    family = f" with {below} descendant{'' if below == 1 else 's'}" if below else ""
     state = "has already ended" if data.state in ("ended", "Z") else f"runs{family}"
     run.cite(Fact(data, f"{target.runtime or 'unknown'} process {pid} ({data.comm}) {state}"))
     if tracer := identity.tracer_of(pid):

@@ -18,11 +18,13 @@ from dea.contracts.target import Target
 from dea.errors import BackendError, DeaError, SessionError, TargetError, TracedError
 from dea.observe import Progress, Recorder, observe
 from dea.process.host import read_host
-from dea.process.identity import is_same
+from dea.process.identity import is_same, state
 from dea.rules.draft import Draft, Rule, judge, ranked
 from dea.store.session import RunSlot, StoredSession
 from dea.targets import family
 from dea.targets.resolve import refresh
+
+_MOST_PROCESSES = 256  # that are handed to a backend
 
 SubRun = Callable[[str, dict[str, Any]], Awaitable[ToolResult]]
 
@@ -35,6 +37,11 @@ def ourselves() -> Target:
 def host() -> Host:
     """What this host allows, with every program that a backend might use."""
     return read_host(registry.program_names())
+
+
+def _stopped(pids: Iterable[int]) -> set[int]:
+    """Stopped by a signal; what a tracer holds, ours too, is in another state."""
+    return {pid for pid in pids if state(pid) == "T"}
 
 
 @dataclass
@@ -92,6 +99,11 @@ class Run:
             children = family.descendants(pid)
             if children:
                 pids = tuple(w.pid for w in await family.busiest([pid, *children])) or pids
+        if len(pids) > _MOST_PROCESSES:
+            self.limit(
+                f"{_MOST_PROCESSES} of {len(pids)} processes were looked at, the busiest first"
+            )
+            pids = pids[:_MOST_PROCESSES]
         return Request(self.target, pids, duration_s, options)
 
     async def observe(
@@ -130,7 +142,7 @@ class Run:
         recorder = Recorder(
             session, slot, backend.name, host().programs, self.report, self.looks[backend.name]
         )
-        ticks = self.start_ticks()
+        ticks, stopped = self.start_ticks(), _stopped(request.pids)
         try:
             parsed = await observe(backend, request, recorder, ticks)
         finally:
@@ -138,9 +150,18 @@ class Run:
             self.artifacts += saved
             self.limit(*(f"{a.path} grew too large and was cut" for a in saved if a.truncated))
         self.limit(*parsed.limitations)
+        self._say_stopped(stopped & _stopped(request.pids))
         ended = [pid for pid in request.pids if not is_same(pid, ticks.get(pid))]
         self.limit(*(f"process {pid} ended while it was observed" for pid in ended[:3]))
         return [self.cite(fact, recorder) for fact in parsed.facts]
+
+    def _say_stopped(self, pids: set[int]) -> None:
+        self.limit(
+            *(
+                f"process {pid} is stopped (as SIGSTOP does): nothing in it changes until SIGCONT"
+                for pid in sorted(pids)[:3]
+            )
+        )
 
     def cite(self, fact: Fact, recorder: Recorder | None = None) -> Evidence:
         """Give a fact its id and its place in the artifacts."""

@@ -5,12 +5,12 @@ import sys
 
 import pytest
 
+from dea.targets import family
 from dea.targets.family import busiest
 from tests.process.waiting import wait_gone
 
-pytestmark = pytest.mark.anyio
 
-
+@pytest.mark.anyio
 async def test_the_one_that_computes_comes_first_and_the_dead_are_left_out() -> None:
     spin = "print(flush=True)\nwhile True: pass"
     spinning = subprocess.Popen([sys.executable, "-c", spin], stdout=subprocess.PIPE)
@@ -28,6 +28,7 @@ async def test_the_one_that_computes_comes_first_and_the_dead_are_left_out() -> 
             process.communicate()
 
 
+@pytest.mark.anyio
 async def test_idle_processes_keep_their_order() -> None:
     sleepers = [subprocess.Popen(["sleep", "600"]) for _ in range(3)]
     pids = [process.pid for process in sleepers]
@@ -37,3 +38,14 @@ async def test_idle_processes_keep_their_order() -> None:
         for process in sleepers:
             process.kill()
             process.wait()
+
+
+def test_a_large_family_is_known_as_a_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The one that works may have been born last."""
+
+    def children(pid: int) -> list[int]:
+        return list(range(2, 302)) if pid == 1 else []
+
+    monkeypatch.setattr(family, "_kernel_lists_children", lambda: True)
+    monkeypatch.setattr(family, "_children", children)
+    assert family.descendants(1) == children(1)

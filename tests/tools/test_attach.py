@@ -177,3 +177,17 @@ def status_of(name: str) -> Path:
 async def test_dea_itself_may_be_looked_at() -> None:
     result = await call("attach", target=str(os.getpid()))
     assert result.target.runtime == "python"
+
+
+async def test_all_descendants_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a large family the target names the nearest only."""
+
+    def many(_pid: int) -> list[int]:
+        return list(range(10_000_000, 10_000_300))
+
+    with sleeping() as process:
+        monkeypatch.setattr("dea.targets.resolve.descendants", many)
+        monkeypatch.setattr("dea.tools.attach.descendants", many)
+        result = await call("attach", target=str(process.pid))
+    assert result.evidence[0].summary.endswith("runs with 300 descendants")
+    assert len(result.target.pids or []) == 256
