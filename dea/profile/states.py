@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-_TASKS = 2000
+_TASKS = 8192
 
 
 def read_states(pid: int) -> str:

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from dea.contracts.data import LockWait, Metric, Process, Stack
+from dea.contracts.data import LockWait, Metric, Process, Stack, StackSummary
 from dea.contracts.data.causes import MEANING, Cause
 from dea.rules.draft import Cited, Draft, Facts, Rule
 
@@ -73,7 +73,7 @@ def overview(facts: Facts) -> Iterator[Draft]:
         where = "; ".join(_line(facts, stack) for stack in shown[:_LISTED])
         yield Draft(
             severity="info",
-            summary=f"in process {pid} {_count(len(running), len(stacks), _threads_of(facts, pid))}: {where}",
+            summary=f"in process {pid} {_count(len(running), pid, len(stacks), facts)}: {where}",
             evidence_ids=[stack.id for stack in shown[:_LISTED]],
             confidence="observed",
             weight=0.1,
@@ -193,18 +193,25 @@ def _threads_of(facts: Facts, pid: int) -> int:
     return max([*counted, len(waits)])
 
 
-def _count(running: int, shown: int, existing: int) -> str:
+def _seen(facts: Facts, pid: int, shown: int) -> int:
+    """How many had a stack: evidence shows those that run, and of the others only some."""
+    return max([shown, *(s.data.threads for s in facts.of(StackSummary) if s.data.pid == pid)])
+
+
+def _count(running: int, pid: int, shown: int, facts: Facts) -> str:
     """Of some runtimes only the threads that run the language's code have a stack."""
-    hidden = existing - shown
+    seen, existing = _seen(facts, pid, shown), _threads_of(facts, pid)
+    hidden = existing - seen
     rest = (
         f" ({hidden} more {'has' if hidden == 1 else 'have'} no stack here)" if hidden > 0 else ""
     )
-    if shown == 1:
+    if seen == 1:
         which = "the only" if existing == 1 else "one"
         return f"{which} thread {'is on the CPU' if running else 'waits'}{rest}"
     if not running:
-        return f"all {shown} threads wait, none is on the CPU{rest}"
-    return f"{running} of {shown} threads {'is' if running == 1 else 'are'} on the CPU{rest}"
+        return f"all {seen} threads wait, none is on the CPU{rest}"
+    least = "at least " if running == shown < seen else ""
+    return f"{least}{running} of {seen} threads {'is' if running == 1 else 'are'} on the CPU{rest}"
 
 
 def _threads(count: int) -> str:

@@ -21,13 +21,15 @@ class Waiting:
     part: Part
     place: Place | None
     peers: tuple[int, ...]
+    has_more: bool = False  # threads that are only known summed up wait like this too
 
     @property
     def who(self) -> str:
         """The subject with its verb: `the main thread of pid 12 waits`."""
         if len(self.threads) == 1:
             return f"{self.thread.title} of pid {self.thread.pid} waits"
-        return f"{len(self.threads)} threads of pid {self.thread.pid} wait"
+        at_least = "at least " if self.has_more else ""
+        return f"{at_least}{len(self.threads)} threads of pid {self.thread.pid} wait"
 
     @property
     def at(self) -> str:
@@ -63,8 +65,14 @@ def waits(view: View, fits: Callable[[Part], bool]) -> list[Waiting]:
     for group in groups.values():
         thread, part = max(group, key=lambda pair: pair[1].share)
         peers = dict.fromkeys(pid for _, each in group for pid in each.peer_pids)
-        found.append(Waiting([t for t, _ in group], thread, part, _place(group), tuple(peers)))
+        threads, more = [t for t, _ in group], _has_more(view, thread.pid, part.cause)
+        found.append(Waiting(threads, thread, part, _place(group), tuple(peers), more))
     return sorted(found, key=lambda waiting: -waiting.part.share)
+
+
+def _has_more(view: View, pid: int, cause: Cause) -> bool:
+    """Threads that wait alike are listed one by one only up to a few."""
+    return any(rest.pid == pid and rest.share(cause) >= NOTICED for rest in view.groups)
 
 
 def _place(group: list[tuple[ThreadTime, Part]]) -> Place | None:

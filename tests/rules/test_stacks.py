@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from dea.contracts.data import Data, Frame, LockWait, Metric, Part, Process, Stack
+from dea.contracts.data import Data, Frame, LockWait, Metric, Part, Process, Stack, StackSummary
 from dea.rules.draft import Draft, judge
 from dea.rules.stacks import RULES
 from tests.providers.observing import as_evidence
@@ -112,3 +112,12 @@ def test_each_process_by_itself() -> None:
 def test_a_stack_that_could_not_be_read() -> None:
     (draft,) = conclude(stack(7, frames=[]))
     assert "an unknown place" in draft.summary
+
+
+def test_stacks_that_are_not_shown_count() -> None:
+    """Evidence holds a few dozen of them, the summary knows all."""
+    summary = StackSummary(pid=7, threads=3001, groups=[])
+    waiting, busy = [stack(7), stack(8)], [stack(9, on_cpu=True), stack(10, on_cpu=True)]
+    assert "all 3001 threads wait" in conclude(summary, *waiting)[0].summary
+    assert " 2 of 3001 threads are" in conclude(summary, *waiting, *busy)[0].summary
+    assert "at least 2 of 3001 threads are" in conclude(summary, *busy)[0].summary

@@ -135,3 +135,12 @@ def test_gil_is_a_fault_only_when_threads_fill_one_cpu() -> None:
     fighting = [thread(part("gil", 0.7), part("cpu_user", 0.3), tid=tid) for tid in range(101, 105)]
     assert [draft.severity for draft in loud(*fighting)] == ["warn"]
     assert loud(thread(part("gil", 0.3), part("cpu_user", 0.1), tid=101)) == []
+
+
+def test_threads_that_are_only_summed_up_count_too() -> None:
+    stopped = [thread(part("stopped", 1.0), tid=tid) for tid in (PID, 101, 102, 103)]
+    (alone,) = loud(*stopped)
+    assert alone.summary.startswith("4 threads of pid 100 wait 100%")
+    rest = thread(part("stopped", 1.0)).model_copy(update={"tid": None})
+    (draft,) = loud(*stopped, rest)
+    assert draft.summary.startswith("at least 4 threads of pid 100 wait 100%")
