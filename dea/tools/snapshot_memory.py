@@ -88,7 +88,7 @@ async def _observe(request: Request, backends: Sequence[Backend], run: Run) -> N
     """The series stand on their own where this fails."""
     try:
         await run.observe(request, backends=backends)
-    except BackendError as error:
+    except (BackendError, TargetError) as error:  # or it has ended: the series tell until when
         run.limit(f"what holds the memory was not read: {error}")
 
 

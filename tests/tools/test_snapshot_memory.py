@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from typing import IO
 
@@ -108,3 +109,14 @@ async def test_that_nothing_grew_is_said() -> None:
     assert finding.severity == "info"
     assert "nothing grew in 2" in finding.summary
     assert "anonymous memory " in finding.summary
+
+
+@pytest.mark.anyio
+async def test_the_series_of_a_target_that_ends_are_kept() -> None:
+    """Its heap can no longer be read then."""
+    with subprocess.Popen([sys.executable, "-c", GROWS], stdout=subprocess.PIPE) as process:
+        threading.Timer(3.0, process.kill).start()
+        result = await snapshot(ready(process).pid, window_s=30)
+    assert result.ok, result.error
+    assert any(isinstance(item.data, MetricSeries) for item in result.evidence)
+    assert any("what holds the memory was not read" in text for text in result.limitations)
