@@ -44,10 +44,7 @@ class SocketsDiag(LinuxBackend):
             await anyio.sleep(window_s)
             second = await anyio.to_thread.run_sync(cost.of, _look, request.pids)
         except OSError as error:
-            raise BackendError(
-                f"cannot read the sockets of process {request.pid}: {error.strerror}",
-                "Run DEA as root",
-            ) from error
+            raise _refused(request.pid, error) from error
         _require_readable(request.pids, second.held)
         await anyio.to_thread.run_sync(cost.of, _save, first, second, request.pids, instruments)
         return {
@@ -59,6 +56,14 @@ class SocketsDiag(LinuxBackend):
 
     def parse(self, observation: Observation) -> Parsed:
         return parser.parse(observation)
+
+
+def _refused(pid: int, error: OSError) -> BackendError:
+    if isinstance(error, FileNotFoundError | ProcessLookupError):
+        return BackendError(f"process {pid} has ended", "Start it again and attach to that")
+    return BackendError(
+        f"cannot read the sockets of process {pid}: {error.strerror}", "Run DEA as root"
+    )
 
 
 def _look(pids: Sequence[int]) -> Look:
