@@ -1,7 +1,7 @@
 """What dumps of native stacks have in common, whichever program took them."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -23,26 +23,36 @@ class NativeFrame:
     line: int | None = None
 
 
-def picture(
-    pid: int,
-    tid: int,
-    frames: Sequence[NativeFrame],
-    lines: tuple[int, int],
-    states: str,
-    noted: Mapping[str, Any],
-) -> Picture:
-    """One thread's stack, with what the kernel said of the thread just before."""
+@dataclass
+class NativeThread:
+    """One thread's calls, innermost first, and which lines of the output tell them."""
+
+    tid: int
+    first_line: int
+    last_line: int
+    frames: list[NativeFrame] = field(default_factory=list[NativeFrame])
+
+
+def pictures(
+    pid: int, threads: Sequence[NativeThread], states: str, noted: Mapping[str, Any]
+) -> list[Picture]:
+    """The stacks of a process, with what the kernel said of its threads just before."""
     executable = next((one["executable"] for one in noted["family"] if one["pid"] == pid), "")
-    state = parse_states(states).get(tid)
-    stack = Stack(
-        pid=pid,
-        tid=tid,
-        thread=said(parse_names(states).get(tid, "thread"), 40),
-        frames=[_frame(frame, executable, noted["runtime"]) for frame in frames],
-        state=state,
-        on_cpu=None if state is None else state == "R",
-    )
-    return Picture(stack, lines)
+    letters, names = parse_states(states), parse_names(states)
+
+    def picture(thread: NativeThread) -> Picture:
+        state = letters.get(thread.tid)
+        stack = Stack(
+            pid=pid,
+            tid=thread.tid,
+            thread=said(names.get(thread.tid, "thread"), 40),
+            frames=[_frame(frame, executable, noted["runtime"]) for frame in thread.frames],
+            state=state,
+            on_cpu=None if state is None else state == "R",
+        )
+        return Picture(stack, (thread.first_line, thread.last_line))
+
+    return [picture(thread) for thread in threads]
 
 
 def limitations(noted: Mapping[str, Any], pause: str) -> list[str]:

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 from dea.backend import Observation, Parsed
 from dea.contracts.evidence import Fact
@@ -10,7 +9,7 @@ from dea.contracts.scrub import one_line
 from dea.errors import BackendError
 from dea.profile.evidence import skipped_fact
 from dea.profile.pictures import stack_facts
-from dea_linux.native_stacks import NativeFrame, limitations, picture
+from dea_linux.native_stacks import NativeFrame, NativeThread, limitations, pictures
 
 _PAUSE = "the threads were paused one by one, each for some milliseconds"
 _THREAD = re.compile(r"TID (?P<tid>\d+):$")
@@ -26,14 +25,6 @@ def states_file(pid: int) -> str:
     return f"threads.{pid}.txt"
 
 
-@dataclass
-class _Thread:
-    tid: int
-    first_line: int
-    last_line: int
-    frames: list[NativeFrame] = field(default_factory=list[NativeFrame])
-
-
 def parse(observation: Observation) -> Parsed:
     """Raises BackendError when a process's text holds no thread."""
     facts = [fact for pid in observation.facts["pids"] for fact in _process(observation, pid)]
@@ -46,20 +37,17 @@ def _process(observation: Observation, pid: int) -> Iterator[Fact]:
     if not threads:
         raise BackendError(f"eu-stack's output holds no thread: {one_line(text, 120)}")
     states = observation.text(states_file(pid))
-    pictures = [
-        picture(pid, t.tid, t.frames, (t.first_line, t.last_line), states, observation.facts)
-        for t in threads
-    ]
-    yield from stack_facts(pid, pictures, stacks_file(pid))
+    found = pictures(pid, threads, states, observation.facts)
+    yield from stack_facts(pid, found, stacks_file(pid))
     yield from skipped_fact(len(bad), bad[0] if bad else "", stacks_file(pid))
 
 
-def _read(text: str) -> tuple[list[_Thread], list[str]]:
-    threads: list[_Thread] = []
+def _read(text: str) -> tuple[list[NativeThread], list[str]]:
+    threads: list[NativeThread] = []
     bad: list[str] = []
     for number, line in enumerate(text.split("\n"), 1):
         if head := _THREAD.match(line):
-            threads.append(_Thread(int(head["tid"]), number, number))
+            threads.append(NativeThread(int(head["tid"]), number, number))
         elif threads and _add(threads[-1].frames, line):
             threads[-1].last_line = number
         elif line.strip() and not line.startswith("PID "):

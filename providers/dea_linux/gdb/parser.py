@@ -2,14 +2,13 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 from dea.backend import Observation, Parsed
 from dea.contracts.evidence import Fact
 from dea.contracts.scrub import one_line
 from dea.errors import BackendError
 from dea.profile.pictures import stack_facts
-from dea_linux.native_stacks import NativeFrame, limitations, picture
+from dea_linux.native_stacks import NativeFrame, NativeThread, limitations, pictures
 
 _THREAD = re.compile(r"Thread \d+ \(.*?\b(?:LWP|process) (?P<tid>\d+)\b.*\):$")
 _FRAME = re.compile(
@@ -30,14 +29,6 @@ def states_file(pid: int) -> str:
     return f"threads.{pid}.txt"
 
 
-@dataclass
-class _Thread:
-    tid: int
-    first_line: int
-    last_line: int
-    frames: list[NativeFrame] = field(default_factory=list[NativeFrame])
-
-
 def parse(observation: Observation) -> Parsed:
     """Raises BackendError when a process's text holds no thread."""
     facts = [fact for pid in observation.facts["pids"] for fact in _process(observation, pid)]
@@ -54,20 +45,17 @@ def _process(observation: Observation, pid: int) -> Iterator[Fact]:
     if not threads:
         raise BackendError(f"gdb's output holds no thread: {one_line(text, 120)}")
     states = observation.text(states_file(pid))
-    pictures = [
-        picture(pid, t.tid, t.frames, (t.first_line, t.last_line), states, observation.facts)
-        for t in threads
-    ]
-    yield from stack_facts(pid, pictures, stacks_file(pid))
+    found = pictures(pid, threads, states, observation.facts)
+    yield from stack_facts(pid, found, stacks_file(pid))
 
 
-def _read(text: str, executable: str) -> Iterator[_Thread]:
-    thread: _Thread | None = None
+def _read(text: str, executable: str) -> Iterator[NativeThread]:
+    thread: NativeThread | None = None
     for number, line in enumerate(text.split("\n"), 1):
         if head := _THREAD.match(line):
             if thread is not None:
                 yield thread
-            thread = _Thread(int(head["tid"]), number, number)
+            thread = NativeThread(int(head["tid"]), number, number)
         elif thread is not None and (call := _FRAME.match(line)):
             thread.frames.append(_frame(call, executable))
             thread.last_line = number
