@@ -2,11 +2,11 @@
 
 from dea_linux import procfs
 
-_LIMIT = 256
+_LIMIT = 4096
 
 
 def descendants(pid: int) -> list[int]:
-    """All descendants, the nearest first, at most 256."""
+    """All descendants, the nearest first, at most 4096."""
     found: list[int] = []
     queue = [pid]
     while queue and len(found) < _LIMIT:

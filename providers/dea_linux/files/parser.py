@@ -128,6 +128,8 @@ def _limitations(observation: Observation) -> list[str]:
         limited.append(
             f"descriptors of descendants {', '.join(map(str, refused))} may not be read: run as root"
         )
+    if facts.get("left_out"):
+        limited.append(f"{facts['left_out']} more descendants were not looked at")
     if facts.get("sockets_refused"):
         limited.append("the kernel could not be asked about sockets: their peers are not known")
     if facts.get("window_s", 0) > 0.5:

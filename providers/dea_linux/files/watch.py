@@ -63,6 +63,7 @@ class Watch:
             "ended": self.ended,
             "soft_limits": {str(pid): _soft_limit(pid) for pid in self._now},
             "refused": sorted(self._refused),
+            "left_out": max(0, len(self._family) - _MOST_DESCENDANTS),
             "sockets_refused": self._peers.refused,
         }
         for pid, links in self._now.items():

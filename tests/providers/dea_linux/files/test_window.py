@@ -161,3 +161,9 @@ async def test_descriptors_of_others_are_an_error_not_empty(
     monkeypatch.setattr("dea_linux.files.watch.os.listdir", refuse)
     with pytest.raises(BackendError, match="may not be read"):
         await observe(WINDOW, [os.getpid()], tmp_path)
+
+
+def test_descendants_beyond_the_few_that_are_watched_are_counted() -> None:
+    observation = recorded(WINDOW.name, "growing_children")
+    crowded = replace(observation, facts={**observation.facts, "left_out": 292})
+    assert "292 more descendants were not looked at" in WINDOW.parse(crowded).limitations
