@@ -1,6 +1,7 @@
 """Samples the stacks of running threads with perf: the target is never stopped."""
 
 import os
+import signal
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -103,8 +104,14 @@ async def _record(
     result = await instruments.run(
         argv, timeout_s=duration_s + _GRACE_S, writes=data, max_bytes=_MOST_BYTES
     )
-    if not data.stat().st_size or (result.returncode != 0 and not result.truncated):
+    if not data.stat().st_size or not _is_whole(result):
         raise BackendError(f"perf could not sample process {pids[0]}: {_complaint(result)}")
+
+
+def _is_whole(result: ProgramResult) -> bool:
+    """When the target ends first, perf writes its file, ends its `sleep` and then as that did."""
+    target_ended = result.returncode == -signal.SIGTERM and not result.timed_out
+    return result.returncode == 0 or result.truncated or target_ended
 
 
 async def _to_text(data: Path, instruments: Instruments) -> ProgramResult:

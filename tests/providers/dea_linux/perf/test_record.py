@@ -1,6 +1,7 @@
 """Recordings of perf as evidence, and perf itself on a small program."""
 
 import subprocess
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -189,3 +190,12 @@ async def test_a_process_that_has_ended(tmp_path: Path) -> None:
     process.wait()
     with pytest.raises(BackendError, match="perf could not sample"):
         await observe(RECORD, [process.pid], tmp_path / "x", 1.0)
+
+
+@pytest.mark.anyio
+@pytest.mark.needs("perf")
+async def test_what_was_seen_of_a_target_that_ended_first_is_kept(tmp_path: Path) -> None:
+    spin = "import time\nend = time.monotonic() + 1\nwhile time.monotonic() < end: pass"
+    with subprocess.Popen([sys.executable, "-c", spin]) as process:
+        observation = await observe(RECORD, [process.pid], tmp_path / "look", duration_s=20)
+    assert hot(RECORD.parse(observation))
