@@ -15,11 +15,14 @@ from dea.errors import BackendError, DeaError, root_of
 from dea.observe.recorder import Recorder
 from dea.observe.shared import share
 from dea.process import identity
+from dea.process.image import executed, image_of
 from dea.process.tracing import tracing
 from dea.store.atomic import write_json
 
 _LOOK_LIMIT_S = 120.0  # beyond the time that was asked for; no backend needs that long
 _PARSE_LIMIT_S = 120.0
+# Tools whose evidence names places in the code.
+_SEES_CODE = {"profile_cpu", "time_budget.stacks", "dump_stacks", "snapshot_memory.sites"}
 
 
 async def observe(
@@ -31,7 +34,12 @@ async def observe(
     the target is not there (any more), BackendError when the backend could not look or read.
     """
     request = _without_ended(request, start_ticks)
+    pid = request.target.pid or request.pid
+    before = image_of(pid)
     facts = await share(backend, request, recorder, _look)
+    mixed = executed(pid, before)
+    if mixed and (backend.runtimes or backend.tool in _SEES_CODE):
+        raise BackendError(mixed)  # no line of the old program is to blame for the new one
     observation = Observation(
         backend=backend.name,
         tool=backend.tool,
@@ -42,7 +50,7 @@ async def observe(
     parsed = await _parse(backend, observation)
     for product in parsed.products:
         recorder.save(product.name, product.data, product.kind)
-    return parsed
+    return replace(parsed, limitations=[*parsed.limitations, mixed]) if mixed else parsed
 
 
 def _without_ended(request: Request, start_ticks: Mapping[int, int]) -> Request:

@@ -37,6 +37,12 @@ def parent(pid: int) -> int:
     return int(fields[1]) if len(fields) > 1 else 0
 
 
+def code_and_stack(pid: int) -> tuple[str, ...] | None:
+    """Where the program's code begins and ends and its stack begins; None when that is hidden."""
+    places = tuple(_stat_fields(pid)[23:26])
+    return places if len(places) == 3 and places[-1] != "0" else None
+
+
 def is_same(pid: int, expected_ticks: int | None) -> bool:
     """Whether the process still runs; when `expected_ticks` is known, whether it is that one."""
     fields = _stat_fields(pid)
