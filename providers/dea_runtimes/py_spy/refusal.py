@@ -9,9 +9,8 @@ from dea.errors import BackendError
 _NO_RIGHTS = re.compile(r"permission denied|operation not permitted|EPERM|EACCES", re.IGNORECASE)
 _GONE = re.compile(r"no such (?:file|process)|process (?:is not|isn't) running", re.IGNORECASE)
 _VERSION = re.compile(r"unsupported version of python:?\s*(\S+)", re.IGNORECASE)
-_NOT_PYTHON = re.compile(
-    r"failed to find python version|failed to find.*interpreter", re.IGNORECASE
-)
+_NOT_PYTHON = re.compile(r"failed to find python version", re.IGNORECASE)
+_NOT_READ = re.compile(r"failed to find.*interpreter", re.IGNORECASE)  # after the version was
 
 
 def refusal(result: ProgramResult, pid: int) -> BackendError:
@@ -29,6 +28,10 @@ def refusal(result: ProgramResult, pid: int) -> BackendError:
         return BackendError(f"py-spy does not support Python {version[1]} of process {pid}")
     if _NOT_PYTHON.search(said):
         return BackendError(f"py-spy finds no Python interpreter in process {pid}")
+    if _NOT_READ.search(said):
+        return BackendError(
+            f"py-spy could not read process {pid} (a very deep stack, or a Python it does not know)"
+        )
     if _GONE.search(said):
         return BackendError(f"process {pid} ended before py-spy could look")
     lines = [line for line in said.splitlines() if line.strip() and "py-spy>" not in line]

@@ -107,6 +107,7 @@ def test_nothing_readable_is_an_error_with_the_first_line() -> None:
         ("Permission Denied: Try running again with elevated permissions", "CAP_SYS_PTRACE"),
         ("Error: Unsupported version of Python: 3.99.1\n", "does not support Python 3.99.1"),
         ("Error: Failed to find python version from target process", "no Python interpreter"),
+        ("Error: Failed to find a python interpreter in the .data section", "a very deep stack"),
         ("Caused by:\n    0: No such file or directory (os error 2)", "ended before"),
         ("py-spy> hello\nError: something new\n\nStack backtrace:", "something new"),
     ],
