@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from dea.backend import Observation, Parsed
 from dea.contracts.evidence import Fact
-from dea.contracts.scrub import one_line
+from dea.contracts.secrets import target_text
 from dea.errors import BackendError
 from dea.profile.evidence import skipped_fact
 from dea.profile.pictures import stack_facts
@@ -35,7 +35,7 @@ def _process(observation: Observation, pid: int) -> Iterator[Fact]:
     text = observation.text(stacks_file(pid))
     threads, bad = _read(text)
     if not threads:
-        raise BackendError(f"eu-stack's output holds no thread: {one_line(text, 120)}")
+        raise BackendError(f"eu-stack's output holds no thread: {target_text(text, 120)}")
     states = observation.text(states_file(pid))
     found = pictures(pid, threads, states, observation.facts)
     yield from stack_facts(pid, found, stacks_file(pid))
@@ -51,7 +51,7 @@ def _read(text: str) -> tuple[list[NativeThread], list[str]]:
         elif threads and _add(threads[-1].frames, line):
             threads[-1].last_line = number
         elif line.strip() and not line.startswith("PID "):
-            bad.append(one_line(line, 200))
+            bad.append(target_text(line, 200))
     return threads, bad
 
 

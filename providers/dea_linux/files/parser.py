@@ -7,7 +7,7 @@ from dea.backend import Observation, Parsed
 from dea.contracts.data import Fd, FdSummary, Note
 from dea.contracts.evidence import Fact
 from dea.contracts.quantities import in_bytes, in_figures
-from dea.contracts.scrub import one_line
+from dea.contracts.secrets import target_text
 from dea.contracts.trend import metric_series
 from dea.errors import BackendError
 from dea_linux import own_cost
@@ -23,7 +23,7 @@ def parse(observation: Observation) -> Parsed:
     """Raises BackendError when no look at the target is readable."""
     watched = read_changes(observation.text("changes"))
     if observation.pid not in watched.looks:
-        bad = f": {one_line(watched.bad[0], 120)}" if watched.bad else ""
+        bad = f": {target_text(watched.bad[0], 120)}" if watched.bad else ""
         raise BackendError(f"no look at process {observation.pid} is readable{bad}")
     known = peers.parse(observation.text("sockets"))
     details = read_details(observation.text("details"))
@@ -114,7 +114,7 @@ def _told(fd: Fd) -> str:
 
 def _notes(watched: Watched, observation: Observation) -> Iterator[Fact]:
     if watched.bad:
-        first = one_line(watched.bad[0], 120)
+        first = target_text(watched.bad[0], 120)
         text = f"{len(watched.bad)} lines of changes are unreadable"
         yield Fact(Note(text=text, skipped_lines=len(watched.bad), first_bad_line=first), text)
     if observation.facts.get("ended"):

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from dea.backend import Observation, Parsed
 from dea.contracts.evidence import Fact
-from dea.contracts.scrub import one_line
+from dea.contracts.secrets import target_text
 from dea.errors import BackendError
 from dea.profile.pictures import stack_facts
 from dea_linux.native_stacks import NativeFrame, NativeThread, limitations, pictures
@@ -43,7 +43,7 @@ def _process(observation: Observation, pid: int) -> Iterator[Fact]:
     )
     threads = list(_read(text, executable))
     if not threads:
-        raise BackendError(f"gdb's output holds no thread: {one_line(text, 120)}")
+        raise BackendError(f"gdb's output holds no thread: {target_text(text, 120)}")
     states = observation.text(states_file(pid))
     found = pictures(pid, threads, states, observation.facts)
     yield from stack_facts(pid, found, stacks_file(pid))

@@ -18,7 +18,7 @@ from dea.backend import (
     ProgramResult,
     Request,
 )
-from dea.contracts.scrub import one_line
+from dea.contracts.secrets import target_text
 from dea.errors import BackendError
 from dea.profile.clocks import read_clocks
 from dea.profile.family import read_family
@@ -160,4 +160,4 @@ def _complaint(result: ProgramResult) -> str:
     if result.timed_out:
         return f"it did not end in {result.duration_s:.0f} s"
     lines = [line for line in result.stderr.splitlines() if line.strip(" :\t")]
-    return one_line(lines[0] if lines else f"it ended with {result.returncode}", 200)
+    return target_text(lines[0] if lines else f"it ended with {result.returncode}", 200)

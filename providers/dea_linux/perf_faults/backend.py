@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import anyio
 
 from dea.backend import Instruments, LinuxBackend, Observation, Parsed, ProgramResult, Request
-from dea.contracts.scrub import one_line
+from dea.contracts.secrets import target_text
 from dea.contracts.target import Runtime
 from dea.errors import BackendError
 from dea_linux import procfs
@@ -110,4 +110,4 @@ async def _to_text(data: Path, instruments: Instruments) -> tuple[bytes, bool]:
 
 def _complaint(result: ProgramResult) -> str:
     lines = [line for line in result.stderr.splitlines() if line.strip()]
-    return one_line(lines[0] if lines else f"it ended with {result.returncode}", 200)
+    return target_text(lines[0] if lines else f"it ended with {result.returncode}", 200)
