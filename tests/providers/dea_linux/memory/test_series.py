@@ -113,6 +113,7 @@ def test_a_cgroup_limit_is_evidence() -> None:
 GROWS_WHEN_TOLD = """
 import sys, threading, time
 held = []
+print('ready', flush=True)
 for _ in sys.stdin:
     held.append(bytearray(b'x' * (32 << 20)))
     print('held', flush=True)
@@ -126,6 +127,7 @@ async def test_live_memory_of_another_process(tmp_path: Path) -> None:
     ) as process:
         assert process.stdin
         assert process.stdout
+        process.stdout.readline()  # an interpreter that still starts grows by itself
         before = SERIES.parse(await observe(SERIES, [process.pid], tmp_path / "before"))
         process.stdin.write(b"\n")
         process.stdin.flush()
