@@ -196,13 +196,18 @@ def _numbers(schedstat: str) -> tuple[int, int, int]:
     return (fields[0], fields[1], fields[2]) if len(fields) == 3 else (0, 0, 0)
 
 
+# A process that ended between being listed and being read: dead, with nothing used.
+_ENDED_UNREAD = f"0 (?) X{' 0' * 49}"
+
+
 def _process(raw: dict[str, Any]) -> ProcessRecord:
-    before, after = raw["stat"][0], raw["stat"][-1]
+    readable = [stat for stat in raw["stat"] if procfs.stat_fields(stat)] or [_ENDED_UNREAD]
+    before, after = readable[0], readable[-1]
     return ProcessRecord(
         pid=raw["pid"],
         peer=raw["peer"],
         name=procfs.command_of(before) or "?",
         before=procfs.stat_fields(before),
-        after=procfs.stat_fields(after) or procfs.stat_fields(before),
+        after=procfs.stat_fields(after),
         raw=raw,
     )

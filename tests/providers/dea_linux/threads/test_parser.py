@@ -81,3 +81,10 @@ def test_a_missing_file_takes_only_detail(gateway: Observation, name: str) -> No
 def test_nothing_usable_is_an_error_that_shows_the_first_bad_line(gateway: Observation) -> None:
     with pytest.raises(BackendError, match="rubbish"):
         facts_of(with_file(gateway, "threads.jsonl", b"rubbish\n"))
+
+
+def test_a_child_that_ended_before_it_was_read_spoils_nothing(gateway: Observation) -> None:
+    gone = b'{"pid": 424242, "peer": false, "stat": [""], "command_line": ""}\n'
+    processes = gateway.files["processes.jsonl"]
+    more = facts_of(with_file(gateway, "processes.jsonl", processes + gone))
+    assert [fact.summary for fact in more] == [fact.summary for fact in facts_of(gateway)]
