@@ -1,13 +1,16 @@
 """Which process of a family does the work."""
 
+import os
+import signal
 import subprocess
 import sys
 
 import pytest
 
+from dea.process import identity
 from dea.targets import family
 from dea.targets.family import busiest
-from tests.process.waiting import wait_gone
+from tests.process.waiting import until, wait_gone
 
 
 @pytest.mark.anyio
@@ -33,6 +36,9 @@ async def test_idle_processes_keep_their_order() -> None:
     sleepers = [subprocess.Popen(["sleep", "600"]) for _ in range(3)]
     pids = [process.pid for process in sleepers]
     try:
+        for pid in pids:
+            os.kill(pid, signal.SIGSTOP)  # one that still starts is not idle yet
+        await until(lambda: {identity.state(pid) for pid in pids} == {"T"})
         assert [worker.pid for worker in await busiest(pids[::-1], 0.05)] == pids[::-1]
     finally:
         for process in sleepers:
