@@ -1,20 +1,16 @@
 """Samples the JavaScript stacks of node, each look a stop of a fraction of a millisecond."""
 
-import json
-import sys
 from typing import Any, ClassVar
 
-from dea.backend import Availability, Host, Instruments, LinuxBackend, Observation, Parsed, Request
-from dea.contracts.secrets import target_text
+from dea.backend import Instruments, Observation, Parsed, Request
 from dea.contracts.target import Runtime
-from dea.errors import BackendError
 from dea.profile.clocks import read_clocks
 from dea.profile.family import read_family
 from dea.profile.states import read_states
+from dea_runtimes.outside_reader import OutsideReader
 from dea_runtimes.v8 import parser
 from dea_runtimes.v8.records import AFTER, BEFORE, STACKS, states_file
 
-_READER = "dea_runtimes.v8.reader"
 _PROCESSES = 8
 _RATE_HZ = 50
 _MOST_SAMPLES_PER_S = 200  # over all processes
@@ -22,22 +18,11 @@ _EXTRA_S = 20.0  # to read node's symbols, on a busy host
 _RECORDS_LIMIT_BYTES = 16 << 20
 
 
-class _V8(LinuxBackend):
+class _V8(OutsideReader):
     runtimes: ClassVar[frozenset[Runtime]] = frozenset({"node"})
     rank: ClassVar[int] = 10
-    traces: ClassVar[bool] = True
-
-    def availability(self, host: Host) -> Availability:
-        state = super().availability(host)
-        if state.status == "ready" and host.arch != "x86_64":
-            return Availability("unsupported_platform", "knows V8's frames on x86-64 only")
-        if state.status == "ready" and host.ptrace_scope and not host.may_trace_others():
-            return Availability(
-                "missing",
-                "ptrace is restricted (yama)",
-                "Run as root, or set kernel.yama.ptrace_scope=0",
-            )
-        return state
+    reader: ClassVar[str] = "dea_runtimes.v8.reader"
+    knows: ClassVar[str] = "V8's frames"
 
     async def _look(
         self, request: Request, instruments: Instruments, duration_s: float, scope: str
@@ -48,18 +33,14 @@ class _V8(LinuxBackend):
         family = read_family(pids)
         out = instruments.path(STACKS)
         instruments.save(BEFORE, read_clocks(pids))
-        result = await instruments.run(
-            [
-                *(sys.executable, "-P", "-m", _READER, ",".join(map(str, pids))),
-                *(str(duration_s), str(rate_hz), scope, str(out)),
-            ],
+        await self.read(
+            instruments,
+            [",".join(map(str, pids)), str(duration_s), str(rate_hz), scope],
+            out,
             timeout_s=duration_s + _EXTRA_S,
-            writes=out,
             max_bytes=_RECORDS_LIMIT_BYTES,
         )
         instruments.save(AFTER, read_clocks(pids))
-        if result.returncode != 0:
-            raise BackendError(f"could not look: {_reason(out.read_bytes(), result.stderr)}")
         return {
             "target_pid": request.target.pid or request.pid,
             "pids": list(pids),
@@ -110,13 +91,3 @@ class Dump(_V8):
 
     def parse(self, observation: Observation) -> Parsed:
         return parser.parse_dump(observation)
-
-
-def _reason(records: bytes, stderr: str) -> str:
-    """What the reader said last, or how it broke."""
-    lines = records.decode("utf-8", "replace").splitlines()
-    try:
-        return target_text(str(json.loads(lines[-1])["reason"]), 300)
-    except (IndexError, KeyError, TypeError, ValueError):
-        last = stderr.strip().splitlines()[-1:] or ["it did not finish in time"]
-        return target_text(f"the reader ended early ({last[0]})", 300)
