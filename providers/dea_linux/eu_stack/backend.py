@@ -3,11 +3,8 @@
 from typing import Any, ClassVar
 
 from dea.backend import Instruments, LinuxBackend, Observation, Parsed, ProgramResult, Request
-from dea.errors import BackendError
-from dea.profile.family import read_family
-from dea.profile.states import read_states
 from dea_linux.eu_stack import parser
-from dea_linux.ptrace_refusal import refusal
+from dea_linux.stack_dumper import dump_each
 
 _PROCESSES = 8
 _TIMEOUT_S = 20.0
@@ -25,30 +22,16 @@ class Dump(LinuxBackend):
     traces: ClassVar[bool] = True
 
     async def observe(self, request: Request, instruments: Instruments) -> dict[str, Any]:
-        family = read_family(request.pids[:_PROCESSES])
-        dumped: list[int] = []
-        failures: list[str] = []
-        took_s = 0.0
-        for relative in family:
-            pid = relative["pid"]
-            instruments.save(parser.states_file(pid), read_states(pid))
-            result = await _dump(pid, instruments)
-            took_s = max(took_s, result.duration_s)
-            if result.stdout.strip() and result.returncode != _NOTHING_SHOWN:
-                instruments.save(parser.stacks_file(pid), result.stdout)
-                dumped.append(pid)
-            else:
-                failures.append(str(refusal("eu-stack", result, pid)))
-        if not dumped:
-            raise BackendError("; ".join(failures) or f"process {request.pid} has ended")
-        return {
-            "pids": dumped,
-            "family": family,
-            "failures": failures,
-            "runtime": request.target.runtime,
-            "took_s": round(took_s, 3),
-            "left_out": len(request.pids) - len(request.pids[:_PROCESSES]),
-        }
+        return await dump_each(
+            request,
+            instruments,
+            lambda pid: _dump(pid, instruments),
+            program="eu-stack",
+            most=_PROCESSES,
+            shows_stacks=_shows_stacks,
+            states_file=parser.states_file,
+            stacks_file=parser.stacks_file,
+        )
 
     def parse(self, observation: Observation) -> Parsed:
         return parser.parse(observation)
@@ -58,3 +41,7 @@ async def _dump(pid: int, instruments: Instruments) -> ProgramResult:
     return await instruments.run(
         ["eu-stack", "-s", "-i", "-m", "-p", str(pid)], timeout_s=_TIMEOUT_S
     )
+
+
+def _shows_stacks(result: ProgramResult) -> bool:
+    return bool(result.stdout.strip()) and result.returncode != _NOTHING_SHOWN

@@ -2,12 +2,9 @@
 
 from typing import Any, ClassVar
 
-from dea.backend import Instruments, LinuxBackend, Observation, Parsed, Request
-from dea.errors import BackendError
-from dea.profile.family import read_family
-from dea.profile.states import read_states
+from dea.backend import Instruments, LinuxBackend, Observation, Parsed, ProgramResult, Request
 from dea_linux.gdb import parser
-from dea_linux.ptrace_refusal import refusal
+from dea_linux.stack_dumper import dump_each
 
 _PROCESSES = 4
 _TIMEOUT_S = 30.0
@@ -34,33 +31,27 @@ class Dump(LinuxBackend):
     traces: ClassVar[bool] = True
 
     async def observe(self, request: Request, instruments: Instruments) -> dict[str, Any]:
-        family = read_family(request.pids[:_PROCESSES])
-        dumped: list[int] = []
-        failures: list[str] = []
-        took_s = 0.0
-        for relative in family:
-            pid = relative["pid"]
-            instruments.save(parser.states_file(pid), read_states(pid))
-            result = await instruments.run(_argv(pid), timeout_s=_TIMEOUT_S, guards=pid)
-            took_s = max(took_s, result.duration_s)
-            if b"\nThread " in result.stdout:
-                instruments.save(parser.stacks_file(pid), result.stdout)
-                dumped.append(pid)
-            else:
-                failures.append(str(refusal("gdb", result, pid)))
-        if not dumped:
-            raise BackendError("; ".join(failures) or f"process {request.pid} has ended")
-        return {
-            "pids": dumped,
-            "family": family,
-            "failures": failures,
-            "runtime": request.target.runtime,
-            "took_s": round(took_s, 3),
-            "left_out": len(request.pids) - len(request.pids[:_PROCESSES]),
-        }
+        return await dump_each(
+            request,
+            instruments,
+            lambda pid: _dump(pid, instruments),
+            program="gdb",
+            most=_PROCESSES,
+            shows_stacks=_shows_stacks,
+            states_file=parser.states_file,
+            stacks_file=parser.stacks_file,
+        )
 
     def parse(self, observation: Observation) -> Parsed:
         return parser.parse(observation)
+
+
+async def _dump(pid: int, instruments: Instruments) -> ProgramResult:
+    return await instruments.run(_argv(pid), timeout_s=_TIMEOUT_S, guards=pid)
+
+
+def _shows_stacks(result: ProgramResult) -> bool:
+    return b"\nThread " in result.stdout
 
 
 def _argv(pid: int) -> list[str]:
